@@ -32,8 +32,8 @@ def sessions(folder: Path, size: int) -> Path:
 def pantrace_converts(path: Path, carry: bool = False) -> Work:
     from pantrace.engine.read import read
     from pantrace.formats import NoOptions, by_name
-    from pantrace.wire.carried import carry_if
     from pantrace.wire.json import encode
+    from pantrace.wire.pantrace_key import carrying_allowed
 
     dump = by_name("atif").dump
     assert dump is not None
@@ -42,7 +42,7 @@ def pantrace_converts(path: Path, carry: bool = False) -> Work:
         found = 0
         for file in path.rglob("*.jsonl"):
             for sample in read(file).samples:
-                with carry_if(carry):
+                with carrying_allowed(carry):
                     document = dump(sample, NoOptions())
                 encode(document)
                 found += sum(len(step.get("tool_calls") or ()) for step in document["steps"])

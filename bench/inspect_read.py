@@ -69,10 +69,10 @@ def inspect_summaries(path: Path) -> Work:
 def bare_decode(path: Path) -> Work:
     import msgspec
 
-    from pantrace.wire import ziplog
+    from pantrace.wire import zip_archive
 
     def work() -> int:
-        with ziplog.reading(path) as archive:
+        with zip_archive.reading(path) as archive:
             names = [name for name in archive.members if name.startswith("samples/")]
             return sum(len(msgspec.json.decode(archive.read(name))["events"]) for name in names)
 

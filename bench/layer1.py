@@ -40,7 +40,7 @@ def bare(path: Path) -> Work:
 
     import msgspec
 
-    from pantrace.wire import ziplog
+    from pantrace.wire import zip_archive
 
     decode = msgspec.json.Decoder().decode
 
@@ -52,7 +52,7 @@ def bare(path: Path) -> Work:
         return len(decode(path.read_bytes()))
 
     def archive() -> int:
-        with ziplog.reading(path) as opened:
+        with zip_archive.reading(path) as opened:
             return sum(1 for name in opened.members if decode(opened.read(name)))
 
     def database() -> int:

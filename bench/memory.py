@@ -59,12 +59,12 @@ def adk_jsonl(folder: Path, count: int) -> Path:
 
 
 def eval_log(folder: Path, count: int) -> Path:
-    from pantrace.wire import ziplog
+    from pantrace.wire import zip_archive
 
     one = recordings.eval_log(folder, 1, turns=1)
     path = folder / "many.eval"
-    with ziplog.reading(one) as archive, path.open("wb") as file:
-        writer = ziplog.Writer(file)
+    with zip_archive.reading(one) as archive, path.open("wb") as file:
+        writer = zip_archive.Writer(file)
         for name in archive.members:
             content = archive.read(name)
             if not name.startswith("samples/"):

@@ -23,19 +23,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measuring import ROOT
+from measuring import environment
 from recordings import eval_log, native, opencode_database
 
 MAKE = {"opencode": opencode_database, "inspect": eval_log, "jsonl": native}
+SIZES = {"opencode": 20_000, "inspect": 12_000, "jsonl": 24_000}
+"""Samples with which one process takes some 20 s for `measure`: with less, what is measured is how long Python takes to
+begin, in which nobody who has so little to read is interested."""
 
 
 def command(kind: str, source: Path, out: Path, jobs: int) -> list[str]:
     wanted = ["eval", str(source), "--out", str(out)] if kind == "eval" else ["measure", str(source)]
     return [sys.executable, "-m", "pantrace", *wanted, "--jobs", str(jobs)]
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT / "src")}
 
 
 def adopt() -> None:
@@ -72,6 +71,14 @@ def timed(kind: str, source: Path, out: Path, jobs: int) -> dict[str, Any]:
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     found = content(out) if kind == "eval" else hashlib.sha256(done.stdout.encode()).hexdigest()[:16]
     return {"wall": wall, "cpu": cpu, "found": found}
+
+
+def warm_up(folder: Path, kind: str) -> None:
+    """Each command once, so that nobody is measured while Python compiles our modules."""
+    source = MAKE[kind](folder, 1)
+    for what in ("measure", "eval"):
+        timed(what, source, folder / "out", 1)
+    source.unlink()
 
 
 def content(out: Path) -> str:
@@ -135,7 +142,7 @@ def kill_script(source: Path, folder: Path, jobs: int, times: int, seed: int) ->
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=4_000, help="samples of each input")
+    parser.add_argument("--size", type=int, help=f"samples of each input (default {SIZES})")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--input", action="append", choices=[*MAKE], help="only this one")
@@ -144,11 +151,13 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     adopt()
-    results: dict[str, Any] = {"jobs": given.jobs, "size": given.size, "load": os.getloadavg()[0]}
+    results: dict[str, Any] = {"jobs": given.jobs, "load": os.getloadavg()[0]}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for kind in given.input or MAKE:
-            source = MAKE[kind](folder, given.size)
+            size = given.size or SIZES[kind]
+            warm_up(folder, kind)
+            source = MAKE[kind](folder, size)
             megabytes = source.stat().st_size / 1e6
             if given.kill:
                 results[kind] = kill_script(source, folder, given.jobs, given.kill, given.seed)
@@ -158,6 +167,7 @@ def main() -> None:
                 ]
                 one, many = (min((each[side] for each in rounds), key=lambda found: found["wall"]) for side in (0, 1))
                 results[f"{what} {kind}"] = {
+                    "size": size,
                     "mb": megabytes,
                     "one": one,
                     "many": many,
@@ -175,7 +185,8 @@ def main() -> None:
 def line(name: str, found: dict[str, Any], jobs: int) -> str:
     one, many = found["one"], found["many"]
     return (
-        f"{name:<18}{found['mb']:7.0f} MB   1: {one['wall']:6.2f} s ({one['cpu']:6.2f} CPU)   "
+        f"{name:<18}{found['size']:7,} samples {found['mb']:6.0f} MB   "
+        f"1: {one['wall']:6.2f} s ({one['cpu']:6.2f} CPU)   "
         f"{jobs}: {many['wall']:6.2f} s ({many['cpu']:6.2f} CPU)   "
         f"{found['faster']:4.2f} times as fast, {found['more_cpu']:+.0%} CPU"
         f"{'' if found['equal'] else '   RESULTS DIFFER'}"

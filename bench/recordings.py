@@ -63,7 +63,7 @@ def native(folder: Path, count: int, *, turns: int = 10) -> Path:
     """A native file of made samples."""
     from pantrace.formats import by_name
     from pantrace.model import RunHeader
-    from pantrace.wire.written import Row
+    from pantrace.wire.output_row import Row
 
     format_ = by_name("native")
     assert format_.save is not None and format_.dump is not None
@@ -78,7 +78,7 @@ def eval_log(folder: Path, count: int, *, turns: int = 10) -> Path:
     """An `.eval` log of made samples, without the notes that only pantrace reads."""
     from pantrace.formats import by_name
     from pantrace.model import RunHeader
-    from pantrace.wire.written import Row
+    from pantrace.wire.output_row import Row
 
     format_ = by_name("inspect")
     assert format_.save is not None and format_.dump is not None and format_.load is not None

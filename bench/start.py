@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from measuring import ROOT
+from measuring import environment
 
 from pantrace.cli import COMMANDS as NAMES
 
@@ -31,9 +31,8 @@ TARGETS = {IMPORT: 3, HELP: 5, **dict.fromkeys(EVERY, 6)}
 
 def cpu_seconds(arguments: list[str]) -> float:
     """User and system time of one process."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(
-        [sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, *arguments], env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)

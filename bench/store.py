@@ -48,9 +48,8 @@ MEGABYTES = 300
 
 def alone(*command: str) -> dict[str, float]:
     """CPU seconds and peak memory of one process."""
-    environment = {**os.environ, "PYTHONPATH": str(measuring.ROOT / "src")}
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen([sys.executable, *command], env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen([sys.executable, *command], env=measuring.environment(), stdout=log, stderr=log)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         log.seek(0)

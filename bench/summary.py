@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import measuring  # noqa: F401 -- puts the sources on the path
+import measuring
 from recordings import made_sample
 
 REPEATS = 4
@@ -112,7 +112,12 @@ PARTS = {"evaluate": evaluate, "summarise": summarise}
 
 def alone(part: str, folder: Path) -> dict[str, Any]:
     """CPU seconds and peak memory (MB) of one part in a process of its own, and seconds of a summary inside it."""
-    done = subprocess.run([sys.executable, __file__, "--part", part, str(folder)], capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, __file__, "--part", part, str(folder)],
+        env=measuring.environment(),
+        capture_output=True,
+        check=False,
+    )
     if done.returncode:
         raise SystemExit(done.stderr.decode())
     found: dict[str, Any] = json.loads(done.stdout)

@@ -18,58 +18,59 @@ COLUMNS = """| input | format | samples | calls | failed | tokens in | tokens ou
 """
 HEAD = """# Recordings that pantrace was tried on
 
-`own/` was recorded by running the named tools, most of them against a scripted model; `public/` are files of public
-repositories. Neither is part of pantrace's repository. This page is written by `docs/make_corpus.py`; a test compares.
+The recordings in `own/` were made by running the named tools, most of them with a scripted model; those in `public/`
+come from public repositories. Neither is part of pantrace's repository. `docs/make_corpus.py` writes this page, and a
+test checks it.
 
-A sub-agent's calls and tokens are counted in its sample. An empty cell was not
-reported, which is not zero; `>=` stands where the recording leaves out a part.
+A sub-agent's calls and tokens are counted in its sample. An empty cell means not reported, which is not zero; `>=`
+means that the recording leaves out a part.
 
 """
 
 TRUTH = """
-## Held against the model's log
+## Compared with the model's log
 
-`own/sessions` holds 29 recordings of sessions with sub-agents, forks, compactions and aborts. The model that answered
-was a script, and its log says what is true. `tests/formats/test_session_truth.py` holds every recording against that
-log: turns, calls, calls that failed, were denied or interrupted, tokens of each call and in total, sub-agents with
-their tokens, and the final answer. 21 of the 29 hold all of it. Changing any of these numbers in the log makes the
-test of that recording fail.
+`own/sessions` has 29 recordings of sessions with sub-agents, forks, compactions and aborts. The model was a script,
+and its log has the correct values. `tests/formats/test_session_truth.py` compares every recording with that log:
+turns, calls, calls that failed, were denied or interrupted, tokens of each call and in total, sub-agents with their
+tokens, and the final answer. 21 of the 29 have all of it. Changing any of these numbers in the log makes the test of
+that recording fail.
 
-Where pantrace counts by another rule than the log, the test compares both counts:
+If pantrace counts by another rule than the log, the test compares both counts:
 
-- `claude_code/rewind`: the user went back. 9,559 input tokens stand on the path that was kept and count, 5,635 on the
-  branch that was given up; together they are the 15,194 of the log. Turns (2 + 1) and calls (2 + 1) are told apart in
-  the same way. `pantrace show` lists what was spent in all, since both were paid.
-- `claude_code/trouble`: 14,629 input tokens were answered. One response was interrupted after it had announced 2,685;
-  it is told beside the total, as a lower bound, and is part of what was spent.
+- `claude_code/rewind`: the user went back. 9,559 input tokens are on the path that was kept and count, 5,635 on the
+  abandoned branch; together they are the 15,194 of the log. Turns (2 + 1) and calls (2 + 1) are divided in the same
+  way. `pantrace show` lists the total, because both were paid for.
+- `claude_code/trouble`: 14,629 input tokens belong to complete responses. One response was interrupted after it had
+  reported 2,685; these are shown beside the total, as a lower bound, and are part of what was spent.
 - `codex/codemode`, `codex/agents2`: the model called 5 and 7 tools; some are scripts that run commands. pantrace counts
-  the commands (7 and 7), since a script "completes" when its command fails: 2 failures and 1, where the log has 1 and 0
+  the commands (7 and 7), since a script "completes" when its command fails: 2 failures and 1, while the log has 1 and 0
   for the scripts.
 - `openhands_v1/errors`: the second question ended in an error. The log calls the answer to the first one final; for
   pantrace there is no final answer, and the outcome is an error.
 - Agents that control is handed to (`otlp/openinference_openai_agents`, `otlp/openllmetry_openai_agents`, `otlp/adk`,
-  `otlp/adk_latest`, `agent_framework/maf_handoff`) go on in the same trajectory under their own names. They count as
-  sub-agents, like those that are started and have a trajectory of their own (`agent_handoffs.sub_agents`).
+  `otlp/adk_latest`, `agent_framework/maf_handoff`) continue in the same trajectory under their own names. They count
+  as sub-agents, like those that are started and have their own trajectory (`agent_handoffs.sub_agents`).
 
-What the recordings do not hold:
+What the recordings do not contain:
 
-- `claude_code/` (all four): tokens of reasoning (51, 98, 14 and 14). Claude Code writes what Anthropic's API reports,
-  and that has no such number; they are part of the output.
-- `claude_code/long`: the call that wrote the summary, 3,215 tokens in and 101 out. It is in no file: 28,549 and
-  782 of 31,764 and 883 are there, and the total is marked as a part (`>=`).
-- `otlp/strands`, `otlp/strands_latest`: tokens of reasoning (57 and 54). The spans have no attribute for them.
-- `otlp/adk`: all words, so the two questions and the answer. Content was not recorded in spite of both switches; a note
-  at the beginning says so. That there were two turns is known from the traces.
-- `otlp/adk`, `otlp/adk_latest`: that one call failed (`lend_book`). The tool gave back a text, "Error: book M-9 is
+- `claude_code/` (all four): reasoning tokens (51, 98, 14 and 14). Claude Code writes what Anthropic's API reports,
+  which has no such number; they are part of the output.
+- `claude_code/long`: the call that wrote the summary, 3,215 tokens in and 101 out. It is not in any file: 28,549 and
+  782 of 31,764 and 883 are there, and the total is marked as a lower bound (`>=`).
+- `otlp/strands`, `otlp/strands_latest`: reasoning tokens (57 and 54). The spans have no attribute for them.
+- `otlp/adk`: all text, so the two questions and the answer. Content was not recorded in spite of both switches; a note
+  at the beginning says so. The number of turns, two, is known from the traces.
+- `otlp/adk`, `otlp/adk_latest`: that one call failed (`lend_book`). The tool returned a text, "Error: book M-9 is
   reserved"; its span has no error, no status and no event.
-- `otlp/adk_latest`: which words were thoughts. The spans write them as text.
+- `otlp/adk_latest`: which text was thoughts. The spans do not distinguish it.
 - `otlp/pydantic_ai`, `otlp/pydantic_ai_v2`: numbers that are zero. The spans leave them out.
 """
 
 PARTS = """
 ## Part of another input
 
-Logs of sub-agents, and what a tool printed beside the session it kept. In a directory they are read with their
+Logs of sub-agents, and output that a tool printed in addition to its session. In a directory they are read with their
 session, and count once. Files inside a directory that is one input are not listed.
 
 | file | part of |
@@ -79,7 +80,7 @@ session, and count once. Files inside a directory that is one input are not list
 NOT_READ = """
 ## Not read
 
-Files of other tools, refused by name, and files that are left out for another reason:
+Files of known tools that pantrace does not read, and files that are left out for another reason:
 
 | file | why |
 |---|---|

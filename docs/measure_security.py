@@ -48,7 +48,9 @@ def _sums(found: list[Planting]) -> tuple[Counter[str], Counter[str]]:
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %"
+    # 100 % is said where it is all.
+    share = 100 * part / whole
+    return f"{min(share, 99.9) if part < whole else share:.1f} %"
 
 
 def injection_table() -> str:

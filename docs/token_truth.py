@@ -14,7 +14,7 @@ from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.formats import by_name
 from pantrace.metrics import by_name as metric
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 from pantrace.wire.files import read_all
 from pantrace.wire.gemini import snake
 from pantrace.wire.json import decode
@@ -34,6 +34,9 @@ PRODUCERS: dict[str, tuple[str, ...]] = {
     "openhands": ("openhands",),
     "openhands-v0": ("openhands-v0",),
     "agent-framework": ("agent-framework",),
+    "pydantic-ai": ("pydantic-ai",),
+    "langchain": ("langchain",),
+    "strands": ("strands",),
     "copilot": ("copilot",),
     "atif": ("atif",),
     "anthropic-messages": ("anthropic",),
@@ -110,7 +113,7 @@ def json_documents(path: Path) -> list[Any]:
     if path.is_dir():
         return [each for file in sorted(path.rglob("*")) if file.is_file() for each in json_documents(file)]
     if zipfile.is_zipfile(path):
-        with ziplog.reading(path) as archive:
+        with zip_archive.reading(path) as archive:
             return [decode(bytes(archive.read(name))) for name in archive.members]
     data = read_all(path)
     return [decode(line) for line in data.splitlines()] if path.suffix == ".jsonl" else [decode(data)]

@@ -13,8 +13,8 @@ from pantrace.engine.read import open_run, split_children
 from pantrace.engine.weigh import Scales
 from pantrace.formats import Format
 from pantrace.model import Loss, Sample
+from pantrace.wire.output_row import Row
 from pantrace.wire.rows import raise_broken
-from pantrace.wire.written import Row
 
 VISIBLE = 0.3
 """So much of a recording a writer of its own format says in the format's own words, not under a key of ours."""

@@ -54,7 +54,13 @@ def test_only_the_command_line_and_how_judges_are_reached_read_the_environment()
     # Workers are given the environment of whoever started them, whatever is in it.
     others = {
         SOURCE / name
-        for name in ("library/access.py", "agents/inspect_task.py", "places/cache.py", "engine/start_method.py")
+        for name in (
+            "library/access.py",
+            "agents/inspect_task.py",
+            "places/cache.py",
+            "places/in_time.py",
+            "engine/start_method.py",
+        )
     }
     for file in SOURCE.rglob("*.py"):
         if file.parent.name != "cli" and file not in others:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 
 VALUES: tuple[Any, ...] = (7, 1.5, "x", True, None, [], {}, [1], {"a": 1})
 
@@ -85,7 +85,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _members(path: Path, inside: Path) -> Iterator[Unit]:
-    with ziplog.reading(path) as archive:
+    with zip_archive.reading(path) as archive:
         members = {name: bytes(archive.read(name)) for name in archive.members}
     for name, data in members.items():
         try:

@@ -15,7 +15,7 @@ from agents.asking import trial
 from pantrace.agents import AgentFailed
 from pantrace.agents.command import Command, CommandOptions
 from pantrace.errors import UsageError
-from pantrace.model import final_response, said
+from pantrace.model import final_response, step_text
 
 PYTHON = quote(sys.executable)
 
@@ -29,19 +29,19 @@ def test_a_question_is_one_argument_whatever_it_says(tmp_path: Path) -> None:
     question = "two words; $(touch owned) `ls` {workspace} \"quoted\" 'x' \n next"
     answer = command("import sys; print(sys.argv[1:])", "{question}").ask(question, trial(tmp_path))
     (step,) = answer.steps
-    assert said(step) == str([question])
+    assert step_text(step) == str([question])
     assert not list((tmp_path / "workspace").iterdir())
 
 
 def test_without_a_place_for_it_the_question_comes_on_standard_input(tmp_path: Path) -> None:
     (step,) = command("import sys; print(sys.stdin.read().upper())").ask("hello", trial(tmp_path)).steps
-    assert said(step) == "HELLO"
+    assert step_text(step) == "HELLO"
 
 
 def test_the_case_is_a_file(tmp_path: Path) -> None:
     code = "import json, sys; print(json.load(open(sys.argv[1]))['id'])"
     (step,) = command(code, "{case_file}").ask("hello", trial(tmp_path)).steps
-    assert said(step) == "c"
+    assert step_text(step) == "c"
 
 
 STORY = (
@@ -77,7 +77,7 @@ def test_a_recording_in_a_file_and_the_way_to_go_on(tmp_path: Path) -> None:
     assert "log.jsonl" in str(list((tmp_path / "workspace").iterdir()))
     (tmp_path / "workspace" / "log.jsonl").unlink()
     later = agent.ask("more", asked)
-    assert [said(step) for step in later.steps] == ["again s9"]
+    assert [step_text(step) for step in later.steps] == ["again s9"]
     assert later.note is not None and "nothing was recorded" in later.note
 
 
@@ -126,7 +126,7 @@ def test_one_that_hangs_and_will_not_end_is_ended_with_its_children(tmp_path: Pa
     with pytest.raises(AgentFailed, match="took longer than 2 s") as failed:
         command(STUBBORN).ask("x", trial(tmp_path, seconds=2))
     assert failed.value.status == "limit"
-    assert [said(step) for step in failed.value.answer.steps] == ["so far"]
+    assert [step_text(step) for step in failed.value.answer.steps] == ["so far"]
     for pid in map(int, (tmp_path / "workspace" / "pids").read_text().split()):
         assert not _runs(pid)
 

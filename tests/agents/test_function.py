@@ -13,7 +13,7 @@ from agents.asking import trial
 from pantrace.agents import AgentFailed, Surroundings, agent_of
 from pantrace.engine.run import function_recorder
 from pantrace.errors import UsageError
-from pantrace.model import ToolCall, said
+from pantrace.model import ToolCall, step_text
 
 AROUND = Surroundings(recorder=function_recorder)
 HANGING = threading.Event()
@@ -55,8 +55,8 @@ def asked(name: str, folder: Path, seconds: float = 30.0) -> Any:
 
 
 def test_plain_and_async_functions(tmp_path: Path) -> None:
-    assert [said(step) for step in asked("shout", tmp_path).steps] == ["HI"]
-    assert [said(step) for step in asked("later", tmp_path).steps] == ["c workspace 0 hi"]
+    assert [step_text(step) for step in asked("shout", tmp_path).steps] == ["HI"]
+    assert [step_text(step) for step in asked("later", tmp_path).steps] == ["c workspace 0 hi"]
 
 
 def test_a_function_that_records_itself(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from loopback import Act, loopback
 from pantrace.agents import AgentFailed, Surroundings, agent_of
 from pantrace.engine.run import function_recorder
 from pantrace.errors import UsageError
-from pantrace.model import Case, ExpectedCall, Step, Text, ToolResult, said
+from pantrace.model import Case, ExpectedCall, Step, Text, ToolResult, step_text
 
 
 def agent(spec: str, **options: str) -> Any:
@@ -44,7 +44,7 @@ def test_a_model_with_the_tools_of_the_case(tmp_path: Path) -> None:
     assert second["messages"][-1] == {"role": "tool", "tool_call_id": "c1", "name": "stock", "content": "12 left"}
     assert [step.role for step in answer.steps] == ["agent", "tool", "agent"]
     assert [step.usage.total for step in answer.steps if step.usage] == [14, 14]
-    assert said(answer.steps[-1]) == "12 are left"
+    assert step_text(answer.steps[-1]) == "12 are left"
 
 
 def test_a_model_that_only_calls_tools_comes_to_an_end(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_model_behind_responses_gets_its_own_items_back_in_later_turns(tmp_pat
     assert second["input"] == [question, THOUGHT, ASKS, result]
     assert third["input"][:-1] == [question, THOUGHT, ASKS, result, SAYS]
     assert [step.role for step in answer.steps] == ["agent", "tool", "agent"]
-    assert said(answer.steps[-1]) == "12 are left"
+    assert step_text(answer.steps[-1]) == "12 are left"
     used = answer.steps[0].usage
     assert used is not None and (used.input, used.cache_read, used.output, used.reasoning, used.total) == (
         20,
@@ -129,7 +129,7 @@ def test_calls_that_the_server_answers_itself_need_no_stub(tmp_path: Path) -> No
     with loopback(lambda number, _: response(number, search, SAYS, **cut)) as server:
         answer = agent("openai-responses:m", base_url=server.url).ask("x", trial(tmp_path))
     (step,) = answer.steps
-    assert said(step) == "12 are left" and step.stop == "max_output_tokens" and len(server.requests) == 1
+    assert step_text(step) == "12 are left" and step.stop == "max_output_tokens" and len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_plain_json(tmp_path: Path) -> None:
             reply="out.0.text",
             session="sid",
         )
-        assert said(web.ask('say "hi"', asked).steps[0]) == "hi 0"
+        assert step_text(web.ask('say "hi"', asked).steps[0]) == "hi 0"
         web.ask("again", asked)
     first, second = server.requests
     assert first == {"q": 'say "hi"', "n": 1, "s": "", "c": {"id": "c"}}
@@ -205,7 +205,7 @@ def test_agent2agent(tmp_path: Path) -> None:
         asked = trial(tmp_path)
         answer = agent(f"a2a:{server.url}").ask("do it", asked)
     assert [each["method"] for each in server.requests] == ["message/send", "tasks/get"]
-    assert [said(step) for step in answer.steps] == ["made"]
+    assert [step_text(step) for step in answer.steps] == ["made"]
     assert asked.memory["context"] == "k"
     failing = {"error": {"code": -32600, "message": "no"}}
     with (

@@ -310,5 +310,5 @@ def test_a_broken_table_is_refused(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_a_missing_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         catalog(str(tmp_path / "none.toml"))

@@ -11,6 +11,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS, BYTES = 2, 200_000_000
@@ -37,9 +38,9 @@ LARGE = "is larger than 256 MB; if you trust it, raise the limit with --max-reco
 DIGITS = "a number of more than 4,300 digits"
 
 
-def log(path: Path, members: Iterable[tuple[str, bytes]], compression: ziplog.Compression = "zstd") -> None:
+def log(path: Path, members: Iterable[tuple[str, bytes]], compression: zip_archive.Compression = "zstd") -> None:
     with path.open("wb") as file:
-        writer = ziplog.Writer(file, compression)
+        writer = zip_archive.Writer(file, compression)
         writer.add("header.json", json.dumps(HEADER).encode())
         for name, content in members:
             writer.add(name, content)
@@ -162,7 +163,7 @@ UNKNOWN = "no format recognises"
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     # name: how to write it, and what is said about it (empty: it is read)
     "member.eval": (lambda path: log(path, [("samples/1_epoch_1.json", sample(b"a" * 100 * MB))]), TIGHT),
-    "lying.eval": (lying, "it holds more than the archive's directory declares"),
+    "lying.eval": (lying, "it is larger than the archive's directory declares"),
     "sum.eval": (
         lambda path: log(path, ((f"samples/{n}_epoch_1.json", sample(b"a" * 20 * MB)) for n in range(40))),
         TIGHT,
@@ -191,6 +192,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "large_cell.db": (lambda path: database(path, None), "a row is larger than 256 MB"),
     "wide_window.jsonl.zst": (wide_window, "Frame requires too much memory for decoding"),
 }
+SCORED = str(ROOT / "tests/golden/native/every_part.trace.jsonl")
 COMMANDS = {
     "detect": ("detect",),
     "show": ("show",),
@@ -198,7 +200,14 @@ COMMANDS = {
     "measure": ("measure",),
     "convert": ("convert", "--to", "adk-jsonl", "-o", "OUT.jsonl"),
     "redact": ("redact", "--to", "native", "-o", "OUT.trace.jsonl"),
+    "aggregate": ("aggregate", SCORED),
 }
+WITH_ENGINES = {
+    "eval": ("eval", "--jobs", "1", "--out", "OUT"),
+    "compare": ("compare", SCORED),
+}
+"""Commands that load Arrow, DuckDB or scipy, which alone take most of such limits: these hold beyond what a short
+recording takes."""
 
 
 @pytest.fixture(scope="module")
@@ -241,3 +250,52 @@ def test_it_is_read_or_refused_within_limits(name: str, command: str, folder: Pa
         assert message in found.stdout, found.stdout[-2000:]
     else:
         assert found.returncode < 2 or name == "many.eval", found.stdout[-2000:]
+
+
+def used(arguments: Iterable[str], folder: Path) -> tuple[int, str, float, int]:
+    """A command's exit code, what it said, its seconds of computing and the most bytes that it held."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pantrace", *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+        )
+        _, status, taken = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read().decode(errors="replace")
+    return process.returncode, text, taken.ru_utime + taken.ru_stime, taken.ru_maxrss * 1024
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float, int]]:
+    """What these commands take for a short recording."""
+    folder = tmp_path_factory.mktemp("short")
+    (folder / "a.trace.jsonl").write_bytes(LINES)
+    found = {}
+    for command, words in WITH_ENGINES.items():
+        _, _, seconds, size = used([*(each.replace("OUT", "out") for each in words), "a.trace.jsonl"], folder)
+        found[command] = seconds, size
+    return found
+
+
+@pytest.mark.parametrize("command", WITH_ENGINES)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_commands_with_engines_take_little_more_than_for_a_short_recording(
+    name: str, command: str, short: dict[str, tuple[float, int]], folder: Path, tmp_path: Path
+) -> None:
+    write, message = HOSTILE[name]
+    path = folder / name
+    if not path.exists():
+        write(path)
+    words = [each.replace("OUT", str(tmp_path / "out")) for each in WITH_ENGINES[command]]
+    code, said, seconds, size = used([*words, name], folder)
+    assert code in (0, 1, 2), said[-2000:]
+    assert "internal error" not in said and "not enough memory" not in said
+    assert message in " ".join(said.split()), said[-2000:]
+    assert seconds < short[command][0] + SECONDS
+    assert size < short[command][1] + BYTES

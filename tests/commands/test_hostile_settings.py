@@ -15,7 +15,7 @@ SETTINGS = {
     "digits.toml": ("a = " + "9" * 100_000, "a number of more than 4,300 digits"),
     "parts.toml": ("a" + ".a" * 30_000 + " = 1", "a key of more than 100 parts"),
     "header.toml": ("[a" + ".a" * 30_000 + "]", "a key of more than 100 parts"),
-    "aliases.yaml": (f"a: &a0 [x,x,x,x,x,x,x,x,x,x]\n{ALIASES}", "its aliases stand for more than 100,000 values"),
+    "aliases.yaml": (f"a: &a0 [x,x,x,x,x,x,x,x,x,x]\n{ALIASES}", "its aliases expand to more than 100,000 values"),
     "deep.yaml": ("a: " + "[" * 20_000 + "]" * 20_000, "nested deeper than 100 levels"),
     "digits.yaml": ("a: " + "9" * 100_000, "a number of more than 4,300 digits"),
 }

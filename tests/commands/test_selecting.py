@@ -74,16 +74,16 @@ def test_a_name_that_is_not_there(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--where", "agent=nobody"], "none fits --where 'agent=nobody' (agent is build, compaction, tour-planner)"),
-        (["--since", "1m"], "none fits --since "),
-        (["--sample", "walk-3", "--where", "agent=build"], "none fits --sample walk-3 --where 'agent=build'"),
+        (["--where", "agent=nobody"], "none matches --where 'agent=nobody' (agent is build, compaction, tour-planner)"),
+        (["--since", "1m"], "none matches --since "),
+        (["--sample", "walk-3", "--where", "agent=build"], "none matches --sample walk-3 --where 'agent=build'"),
     ],
 )
 def test_nothing_selected_is_told(name: str, words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
     # There is no recording without a sample: these two write nothing, and say that it is no success.
     # And of nothing nobody can say that it keeps the rules.
     assert run(name, *words) == {"convert": 1, "redact": 1, "check": 3}.get(name, 0)
-    assert f"nothing was selected: 5 samples were read, and {told}" in capsys.readouterr().err
+    assert f"nothing was selected: 5 samples were read, but {told}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["eval", "check"])

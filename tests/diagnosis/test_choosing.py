@@ -105,7 +105,7 @@ def test_the_sentence() -> None:
     assert diagnosed().sentence == "There was no sample to diagnose."
     assert diagnosed(quiet(PASSED)).sentence == "No sample failed: 1 passed."
     assert diagnosed(quiet(FAILED)).sentence == "1 of 1 sample failed; the recordings do not show why."
-    assert diagnosed(failing(), failing("sed")).sentence == "2 of 2 samples failed, each for a reason of its own."
+    assert diagnosed(failing(), failing("sed")).sentence == "2 of 2 samples failed, each for a different reason."
     assert diagnosed(failing(), failing(), failing("sed")).sentence == (
         "3 of 3 samples failed, most often (2): grep fails."
     )

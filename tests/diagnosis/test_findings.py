@@ -136,7 +136,7 @@ CASES: dict[str, tuple[Sample, str, str, int | None]] = {
         2,
     ),
     "the agent gives up": (run(user("hi"), agent(Action(kind="fail")), outcome=FAILED), "gave_up", "", 2),
-    "done, and it is not": (run(user("hi"), agent(Action(kind="done")), outcome=FAILED), "claimed_done", "", 2),
+    "done, but it is not": (run(user("hi"), agent(Action(kind="done")), outcome=FAILED), "claimed_done", "", 2),
     "a prompt without an answer": (run(user("hi"), agent("ho"), user("and?")), "abandoned", "", 3),
     "calls and no words": (run(user("hi"), agent(*did("look"))), "no_answer", "", 2),
     "an empty reply": (run(user("hi"), agent(*did("look")), agent()), "no_answer", "", 3),

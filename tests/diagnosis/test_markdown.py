@@ -49,5 +49,5 @@ def test_the_answer_stands_first_and_the_judge_is_named() -> None:
     assert text.splitlines()[2] == "**1 of 1 sample failed: grep fails.**"
     assert "**Root cause** (by m): It guesses." in text
     assert "Evidence: s step 2" in text
-    assert "take this as a guess" in page(sample, Opinion(root_cause="a", change="b", model="m"))
+    assert "treat this as a guess" in page(sample, Opinion(root_cause="a", change="b", model="m"))
     assert "no usable answer: the reply is empty" in page(sample, Opinion(problem="the reply is empty"))

@@ -144,7 +144,7 @@ def test_a_score_that_is_no_number_is_not_compared(tmp_path: Path) -> None:
         ("sample,epoch,label\na,x,1\n", "epoch 'x'"),
         ('[{"sample": "a", "label": [1]}]', "entry 1: a label is"),
         ('{"sample": "a", "label": 1}\n{"sample": "b", \n', "not JSON"),
-        ("sample,label\n", "holds no label"),
+        ("sample,label\n", "has no labels"),
         ("sample,label\na,nan\n", "line 2: the label nan is not a grade"),
         ("sample,label\na,-inf\n", "line 2: the label -inf is not a grade"),
         ("sample,label\na," + "x" * 200_000 + "\n", "line 2: not CSV"),

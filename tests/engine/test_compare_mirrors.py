@@ -105,15 +105,15 @@ def test_proven_worse_is_not_proven_worse_by_more_than_the_margin() -> None:
     after = before + dice.normal(1, 0.5, 50)
     runs = samples(before.tolist(), "c", COST), samples(after.tolist(), "c", COST)
     for margin, no_worse, words in (
-        (0.5, False, "is disproved"),
-        (1.0, None, "is not proven"),
-        (1.5, True, "is proven"),
+        (0.5, False, "disproved"),
+        (1.0, None, "not proven"),
+        (1.5, True, "proven"),
     ):
         found = both_ways(*runs, None, margin)[0]
         assert found.difference is not None and found.difference.low is not None and found.difference.high is not None
         assert 0.5 < found.difference.low < 1.0 < found.difference.high < 1.5
         assert found.no_worse is no_worse
-        assert found.sentence.endswith(f"That it is no worse by more than {margin:g} {words}.")
+        assert found.sentence.endswith(f"No worse by more than {margin:g}: {words}.")
 
 
 def test_clusters_of_one_case_change_nothing() -> None:

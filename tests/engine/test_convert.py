@@ -13,7 +13,7 @@ from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.select import Selection
 from pantrace.errors import LossRefused, NothingWritten, ReadError, UsageError, WriteError
 from pantrace.formats import all_formats, by_name
-from pantrace.model import Aggregate, Loss, Purpose, Run, Sample, Step, Text, ToolCall, Trajectory, Usage, said
+from pantrace.model import Aggregate, Loss, Purpose, Run, Sample, Step, Text, ToolCall, Trajectory, Usage, step_text
 
 SESSION = ROOT / "opencode/bad_tool_calls.json"
 EVALUATION = ROOT / "openadapt-eval/v1_full.json"
@@ -72,7 +72,7 @@ def test_one_sample_per_file(tmp_path: Path) -> None:
     report = convert([SESSION, ROOT / "opencode/api_error_400.json"], tmp_path / "out", to="opencode")
     assert sorted(path.name for path in report.outputs) == sorted(path.name for path in (tmp_path / "out").iterdir())
     assert len(report.outputs) == 2
-    with pytest.raises(UsageError, match="one sample per file: give a directory"):
+    with pytest.raises(UsageError, match="one sample per file: name a directory"):
         convert([SESSION, ROOT / "opencode/api_error_400.json"], tmp_path / "one.json", to="opencode")
     assert not (tmp_path / "one.json").exists()
 
@@ -88,7 +88,7 @@ def test_sub_agents_are_rows_of_their_own_where_the_target_cannot_nest(tmp_path:
 def test_a_read_only_format_cannot_be_written(tmp_path: Path) -> None:
     for format_ in all_formats():
         if not format_.writes:
-            with pytest.raises(UsageError, match="can be read, not written"):
+            with pytest.raises(UsageError, match="can be read but not written"):
                 convert(SESSION, tmp_path / "out", to=format_.name)
 
 
@@ -223,7 +223,7 @@ def test_a_sample_that_a_log_has_no_word_for_does_not_sink_the_others(tmp_path: 
 
 
 def test_a_choice_of_no_sample_leaves_nothing_to_write(tmp_path: Path) -> None:
-    with pytest.raises(NothingWritten, match="1 samples were read and none was chosen"):
+    with pytest.raises(NothingWritten, match="1 samples were read, but none was selected"):
         convert(SESSION, tmp_path / "out", to="native", selection=Selection(since=4e9))
     assert not list(tmp_path.iterdir())
 
@@ -311,7 +311,7 @@ def test_graders_and_simulated_users_are_no_rows_of_their_own(tmp_path: Path, to
     assert report.samples == 2
     samples = list(read_pile([target], notes=Notes()).samples)
     assert {sample.id for sample in samples} == {"main", "helper"}
-    spoken = [said(step) for sample in samples if sample.trajectory for step in sample.trajectory.steps]
+    spoken = [step_text(step) for sample in samples if sample.trajectory for step in sample.trajectory.steps]
     assert not [text for text in spoken if text and ("judge" in text or "customer" in text)]
     kept = b"words of judge" in b"".join(path.read_bytes() for path in report.outputs)
     lost = [path for path, _, _ in report.losses if path.startswith("trajectory.children")]
@@ -343,5 +343,5 @@ def test_a_copy_is_compared_with_its_source_record_by_record(name: str, tmp_path
 def test_a_copy_that_says_it_otherwise_is_found_out(tmp_path: Path) -> None:
     """The document's own example counts its turns in another way than its conversation does."""
     report = convert(ROOT / "vertex-seed/document_example.json", tmp_path / "out.json", to="vertex-seed")
-    why = "the copy does not say it as its source did"
+    why = "the copy differs from its source here"
     assert report.losses[("generated_trajectory[].turn", "changed", why)] == 1

@@ -18,7 +18,7 @@ TWO = Engine(jobs=2)
 
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pantrace.wire.cuts.SPAN_BYTES", 2_000)
+    monkeypatch.setattr("pantrace.wire.input_cuts.SPAN_BYTES", 2_000)
 
 
 def both(source: Path, folder: Path, **options: Any) -> list[tuple[bytes, dict[str, Any], list[str]]]:

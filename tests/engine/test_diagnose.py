@@ -161,7 +161,7 @@ def test_a_judge_that_answers_nonsense_leaves_the_diagnosis_as_it_is(tmp_path: P
     path = pile(tmp_path / "a.trace.jsonl", failing("a"))
     found = diagnose_with([path], judging(Scripted(lambda _: "¯\\_(ツ)_/¯")))
     assert causes(found) == {"tool_error grep": 1}
-    assert found.opinions[0].problem == "the reply holds no JSON object with a root_cause"
+    assert found.opinions[0].problem == "the reply has no JSON object with a root_cause"
 
 
 @needs_corpus

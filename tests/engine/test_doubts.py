@@ -13,10 +13,10 @@ from goldens import ROOT, golden_inputs
 from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.engine.validate import validate
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 from pantrace.wire.json import encode
 
-WORDS = "are not the total"
+WORDS = "is not the total"
 
 
 def warnings(path: Path) -> list[str]:
@@ -30,7 +30,7 @@ def notes(path: Path) -> list[str]:
 def broken_log(folder: Path) -> Path:
     """A log of Inspect whose model calls report a total that nobody can have counted."""
     path = folder / "x.eval"
-    with ziplog.reading(ROOT / "inspect" / "basic.eval") as archive, zipfile.ZipFile(path, "w") as written:
+    with zip_archive.reading(ROOT / "inspect" / "basic.eval") as archive, zipfile.ZipFile(path, "w") as written:
         for name in archive.members:
             value = json.loads(bytes(archive.read(name)))
             written.writestr(name, json.dumps(_with_wrong_totals(value)))
@@ -69,7 +69,7 @@ def test_a_total_that_is_no_sum_is_told(make: Any, tmp_path: Path) -> None:
 
 def test_a_native_file_is_warned_about_and_not_changed(tmp_path: Path) -> None:
     path, copy = broken_native(tmp_path), tmp_path / "y.trace.jsonl"
-    assert warnings(path) == ["input 2 and output 3 are not the total 7 together"]
+    assert warnings(path) == ["input 2 plus output 3 is not the total 7"]
     convert(path, copy, to="native")
     assert copy.read_bytes() == path.read_bytes()
 
@@ -78,7 +78,7 @@ def test_a_note_is_no_loss_and_not_written_into_the_recording(tmp_path: Path) ->
     path, copy = broken_log(tmp_path), tmp_path / "y.eval"
     report = convert(path, copy, to="inspect")
     assert not report.losses
-    with ziplog.reading(copy) as archive:
+    with zip_archive.reading(copy) as archive:
         assert not any(b'"notes"' in archive.read(name) for name in archive.members if name.startswith("samples/"))
     # Any other format may keep the note, or let it go: it is none of what was recorded.
     assert not [loss for loss, _, _ in convert(path, tmp_path / "out", to="opencode").losses if "pantrace" in loss]

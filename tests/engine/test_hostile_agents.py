@@ -166,7 +166,7 @@ def test_a_full_disk_leaves_whole_lines_and_the_run_goes_on_later(tmp_path: Path
     former = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 50, hard))
     try:
-        with pytest.raises(WriteError, match="the same command goes on"):
+        with pytest.raises(WriteError, match="run the same command to continue"):
             recordings.add(Sample(id="b", extra={"long": "x" * 1000}), "h")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -194,7 +194,11 @@ def test_whoever_ends_a_run_ends_its_agents(number: int, code: int, tmp_path: Pa
         time.sleep(0.05)
     process.send_signal(number)
     complained = process.communicate(timeout=120)[1].decode()
-    assert process.returncode == code and "the same command goes on" in complained and "Traceback" not in complained
+    assert (
+        process.returncode == code
+        and "run the same command to continue" in complained
+        and "Traceback" not in complained
+    )
     status = Path(f"/proc/{(tmp_path / 'pid').read_text()}/status")
     assert not status.exists() or "(zombie)" in status.read_text()
     assert not list(pantrace.read(tmp_path / "out" / "recordings" / "run.trace.jsonl").samples)

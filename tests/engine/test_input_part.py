@@ -14,8 +14,9 @@ from pantrace.engine.input_part import InputPart, open_part, parts_of
 from pantrace.engine.read import open_run
 from pantrace.errors import ReadError
 from pantrace.formats import detect
+from pantrace.formats.inspect import reading
 from pantrace.model import Sample
-from pantrace.wire.cuts import Cutting
+from pantrace.wire.input_cuts import Cutting
 
 
 def torn_lines(folder: Path) -> Path:
@@ -79,4 +80,17 @@ def test_what_cannot_be_cut_is_one_part(tmp_path: Path) -> None:
         parts, found, _, whole, _ = both(path, 1)
         assert len(parts) == 1
         assert parts[0].span is None
+        assert found == whole
+
+
+def test_the_summaries_of_a_log_are_read_once_for_all_its_parts(tmp_path: Path) -> None:
+    """Each part needs those of all samples; a log that has changed is read anew."""
+    path = tmp_path / "run.eval"
+    for name in ("basic", "partial_kill"):
+        path.write_bytes((ROOT / "inspect" / f"{name}.eval").read_bytes())
+        before = reading._summarised_once.cache_info()
+        parts, found, _, whole, _ = both(path, 1)
+        after = reading._summarised_once.cache_info()
+        assert len(parts) > 2
+        assert (after.misses - before.misses, after.hits - before.hits) == (1, len(parts) - 1)
         assert found == whole

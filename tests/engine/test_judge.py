@@ -65,7 +65,7 @@ def test_replay_says_what_is_missing(tmp_path: Path) -> None:
     found = _scores(replay)
     assert replay.summary()["missing"] == 40
     assert [score.status for _, scores in found[20:] for score in scores] == ["unscored"] * 20
-    assert "only the cache is asked" in (found[-1][1][0].explanation or "")
+    assert "--replay uses only the cache" in (found[-1][1][0].explanation or "")
 
 
 def test_a_budget_stops_cleanly_and_the_next_run_goes_on(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from pantrace.engine.weigh import Scales
 from pantrace.errors import WriteError
 from pantrace.formats import by_name
 from pantrace.model import Sample, Step, Text, Trajectory
+from pantrace.wire.output_row import Row
 from pantrace.wire.rows import Layout, write_rows
-from pantrace.wire.written import Row
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -70,7 +70,7 @@ def test_a_row_is_made_encoded_and_read_back_once(source: str, to: str, tmp_path
     assert report.samples and report.losses
     assert found[target.dump.__code__] == report.samples
     assert found[target.load.__code__] == report.samples
-    assert named(found, "wire/written", "data") == report.samples
+    assert named(found, "wire/output_row", "data") == report.samples
     # The sample, and what came back; who measured the reading shares the first where nothing is split off.
     assert named(found, "wire/json", "as_builtins") <= 3 * report.samples
 

@@ -65,7 +65,7 @@ def test_cases_of_one_cluster_count_together_and_those_without_alone(files: list
     assert band(found) != band(drawn(files, None))
     subtitle = found["title"]["subtitle"]  # type: ignore[index]
     assert subtitle[0].endswith("95 % paired clustered t interval over 4 clusters.")
-    assert subtitle[2] == "Cases of one topic count as belonging together."
+    assert subtitle[2] == "Cases of one topic are treated as a group."
     (points,) = [each for each in found["layer"] if each["mark"]["type"] == "point"]  # type: ignore[attr-defined]
     clusters = {row["case"]: row.get("cluster") for row in points["data"]["values"]}
     assert clusters == {f"c{place}": topic for place, topic in enumerate(TOPICS)}

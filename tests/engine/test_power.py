@@ -21,7 +21,7 @@ from pantrace.stats import Spread, mcnemar, planned_cases, planned_difference, p
     [
         ({}, "--delta 0.05"),
         ({"delta": 0.0}, "can never be seen"),
-        ({"delta": float("nan")}, "no difference"),
+        ({"delta": float("nan")}, "is not a difference"),
         ({"delta": 0.1, "variance": -1.0}, "negative"),
         ({"delta": 0.1, "metric": "m"}, "--run"),
         ({"cases": 1}, "2 or more"),

@@ -23,7 +23,7 @@ from pantrace.engine.run_trial import Conditions, try_case
 from pantrace.engine.simulated_user import END, SimulatedUser
 from pantrace.errors import ReadError, UsageError
 from pantrace.judges import Reply
-from pantrace.model import Case, Media, Sample, Step, Text, Usage, final_response, said, usage_total
+from pantrace.model import Case, Media, Sample, Step, Text, Usage, final_response, step_text, usage_total
 from scripted import Scripted
 
 CALLS: Counter[str] = Counter()
@@ -120,7 +120,7 @@ def test_a_program_that_is_not_there_is_said_before_anything_is_recorded(tmp_pat
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--where", "label.level=hrad"], "none fits --where 'label.level=hrad'"),
+        (["--where", "label.level=hrad"], "none matches --where 'label.level=hrad'"),
         (["--plan", "plan.toml"], "did you mean contains?"),
         (["--user", "openai:m"], "--user openai:m: it needs a key: set OPENAI_API_KEY"),
         (["--no-eval", "--junit", "x.xml"], "--junit has nothing to report"),
@@ -198,7 +198,7 @@ def test_a_simulated_user_plays_on_and_pays_for_itself(tmp_path: Path) -> None:
     ((sample),) = recorded(found)
     assert sample.trajectory is not None
     prompts = [step for step in sample.trajectory.steps if step.role == "user"]
-    assert [said(step) for step in prompts] == ["A hat", "Blue, please."]
+    assert [step_text(step) for step in prompts] == ["A hat", "Blue, please."]
     assert [step.purpose for step in prompts] == [None, "simulated_user"]
     total = usage_total(sample.trajectory)
     assert total is not None and total.input == 2000
@@ -250,7 +250,7 @@ def test_datasets(tmp_path: Path) -> None:
     lines.write_text('{"frage": "Wie?"}\n')
     ((row),) = asked_of(lines, question="frage")
     assert row.turns == ("Wie?",)
-    with pytest.raises(ReadError, match="no column holds the question; there are frage"):
+    with pytest.raises(ReadError, match="no column has the question; there are frage"):
         asked_of(lines)
     with pytest.raises(ReadError, match="there is no column 'nosuch'"):
         asked_of(lines, question="nosuch")

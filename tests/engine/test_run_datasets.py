@@ -22,7 +22,7 @@ from pantrace.engine.simulated_user import BEFORE, END, SimulatedUser
 from pantrace.engine.where import parse_where
 from pantrace.errors import ReadError, UsageError
 from pantrace.judges import Reply
-from pantrace.model import Sample, Usage, final_response, is_prompt, said, usage_total
+from pantrace.model import Sample, Usage, final_response, is_prompt, step_text, usage_total
 from scripted import Scripted
 
 
@@ -104,10 +104,10 @@ def test_the_dataset_of_a_log_is_asked_again() -> None:
     [
         ("../out.txt", "x", "outside the workspace"),
         ("/elsewhere/out.txt", "x", "outside the workspace"),
-        ("a", "/etc/hostname", "not beside the dataset"),
-        ("a", "../secret.txt", "not beside the dataset"),
-        ("a", "link.txt", "not beside the dataset"),
-        ("a", "https://example.org/x", "nothing is fetched"),
+        ("a", "/etc/hostname", "not next to the dataset"),
+        ("a", "../secret.txt", "not next to the dataset"),
+        ("a", "link.txt", "not next to the dataset"),
+        ("a", "https://example.org/x", "nothing is downloaded"),
         ("linked/a", "x", "through a link"),
         ("a", "data:;base64,%%%", "could not be written"),
     ],
@@ -142,7 +142,7 @@ def test_a_task_of_tau_bench_is_played_by_a_simulated_user(tmp_path: Path) -> No
     assert told is not None and BEFORE in user.requests[0].prompt
     assert "visit the garden on Monday" in user.requests[0].system
     prompts = [step for step in told.steps if is_prompt(step)]
-    assert [said(step) for step in prompts] == ["Can I book a visit?", "On Monday."]
+    assert [step_text(step) for step in prompts] == ["Can I book a visit?", "On Monday."]
     assert {step.purpose for step in prompts} == {"simulated_user"}
     total = usage_total(told)
     assert total is not None and (total.input, total.output) == (200, 20)

@@ -97,17 +97,17 @@ def test_where(condition: str, holds: bool) -> None:
         ("input>1000", "did you mean trajectory.steps.usage.input?"),
         ("steps.usage.input>1000", "did you mean trajectory.steps.usage.input?"),
         ("nothing.there!=x", "there is no field nothing.there"),
-        ("difficulty=hard", "a label is asked for as label.difficulty"),
+        ("difficulty=hard", "write a label as label.difficulty"),
         ("trajectory.stepz.usage.input>1", "did you mean trajectory.steps.usage.input? It has id, title"),
         ("trajectory.steps.usage.inptu>1", "did you mean trajectory.steps.usage.input?"),
-        ("trajectory=x", "trajectory is not a value; it holds trajectory.id"),
-        ("trajectory.steps~x", "trajectory.steps is not a value; it holds trajectory.steps.id"),
+        ("trajectory=x", "trajectory is not a single value; it has trajectory.id"),
+        ("trajectory.steps~x", "trajectory.steps is not a single value; it has trajectory.steps.id"),
         ("label=hard", "label.NAME"),
-        ("title.x=1", "trajectory.title is a value and holds no others"),
-        ("title>3", "> compares numbers, and title is none"),
-        ("epoch>many", "> needs a number behind it, not 'many'"),
-        ("epoch>nan", "> needs a number"),
-        ("epoch<inf", "< needs a number"),
+        ("title.x=1", "trajectory.title is a single value without fields"),
+        ("title>3", "> compares numbers, and title is not a number"),
+        ("epoch>many", "> must be followed by a number, not 'many'"),
+        ("epoch>nan", "> must be followed by a number"),
+        ("epoch<inf", "< must be followed by a number"),
         ("epoch=first", "epoch is a number, never 'first'"),
         ("status=pass", "status is one of cancelled, error, failed, limit, passed, unscored, never 'pass'"),
         ("status!=Passed", "status is one of"),
@@ -151,7 +151,7 @@ def test_nothing_selected_is_told_with_what_there_is() -> None:
     chosen = Selection(where=(parse_where("agent=plan"),))
     assert list(chosen.apply([sample("a")])) == []
     assert chosen.found_nothing == (
-        "nothing was selected: 1 samples were read, and none fits --where 'agent=plan' (agent is build)"
+        "nothing was selected: 1 samples were read, but none matches --where 'agent=plan' (agent is build)"
     )
     chosen = Selection(since=100.0, where=(parse_where("epoch=2"),))
     assert list(chosen.apply([sample("a", 150.0)])) == []
@@ -209,5 +209,5 @@ def test_a_limit_is_for_all_piles_together() -> None:
 
 @pytest.mark.parametrize("text", ["99999999999999d", "999999d"])
 def test_a_time_outside_the_calendar(text: str) -> None:
-    with pytest.raises(UsageError, match="outside the calendar"):
+    with pytest.raises(UsageError, match="not a date in the calendar"):
         parse_since(text, NOW)

@@ -16,7 +16,7 @@ from pantrace.formats import by_name
 from pantrace.formats.native import NoOptions
 from pantrace.model import Run, RunHeader, Sample, Step, Trajectory, header_of
 from pantrace.wire.json import NonFinite, to_plain
-from pantrace.wire.written import Row
+from pantrace.wire.output_row import Row
 
 
 def eval_set(tmp_path: Path, **header: Any) -> Path:

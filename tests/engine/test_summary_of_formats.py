@@ -22,7 +22,7 @@ from pantrace.metrics import measure_named
 from pantrace.metrics.pooling import Sums
 from pantrace.model import Case, Maker, Run, Sample, Scale, Score, Step, numbers_of
 from pantrace.store import RunDirectory
-from pantrace.wire.grades import GRADES
+from pantrace.wire.inspect_grades import GRADES
 
 RECORDINGS = {
     "opencode": "bad_tool_calls.json",

@@ -14,7 +14,7 @@ from pantrace.engine.read import read
 from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name, detect
-from pantrace.model import Case, ExpectedCall, Sample, ToolCall, said
+from pantrace.model import Case, ExpectedCall, Sample, ToolCall, step_text
 
 FORMAT = by_name("adk-evalset")
 GOLDEN = ROOT / "adk-evalset"
@@ -140,7 +140,7 @@ def test_old_turns_may_state_only_names_and_words(tmp_path: Path) -> None:
         ExpectedCall(name="tell", arguments={"loud": True}),
     )
     told = [step for step in sample.expected.steps if step.extra.get("adk", {}).get("intermediate")]
-    assert [(step.agent, said(step)) for step in told] == [(None, "Let me look."), ("helper", None)]
+    assert [(step.agent, step_text(step)) for step in told] == [(None, "Let me look."), ("helper", None)]
     native = tmp_path / "out.trace.jsonl"
     convert(path, native, to="native")
     for word in ("aside", "contains", "sunny"):

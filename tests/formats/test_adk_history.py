@@ -14,7 +14,7 @@ from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.errors import ReadError
 from pantrace.formats import by_name
-from pantrace.model import Sample, Text, ToolCall, Trajectory, call_pairs, final_response, said, usage_total
+from pantrace.model import Sample, Text, ToolCall, Trajectory, call_pairs, final_response, step_text, usage_total
 from pantrace.wire.adk.recase import CASE_RESULT, to_camel
 from pantrace.wire.head import Head
 from pantrace.wire.json import to_plain
@@ -110,7 +110,7 @@ def test_a_case_without_its_session_tells_the_same_calls_and_texts() -> None:
         return [(pair.call.name, pair.call.arguments, pair.result and pair.result.output) for pair in pairs]
 
     def texts(sample: Sample) -> list[tuple[str | None, str | None]]:
-        return [(step.agent, said(step)) for step in done(sample).steps if said(step)]
+        return [(step.agent, step_text(step)) for step in done(sample).steps if step_text(step)]
 
     for name, sample in whole.items():
         assert calls(bare[name]) == calls(sample)

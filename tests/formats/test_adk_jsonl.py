@@ -16,7 +16,7 @@ from pantrace.engine.read import read
 from pantrace.engine.validate import validate
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats import by_name
-from pantrace.formats.adk_jsonl import loaded
+from pantrace.formats.adk_jsonl import load_row
 from pantrace.formats.adk_jsonl.line import decode_line
 from pantrace.model import Invocation, Sample, Step, Text, ToolCall, ToolResult, Trajectory, call_pairs, usage_total
 from pantrace.wire.adk.schema import Session
@@ -349,7 +349,7 @@ def test_a_line_says_the_same_by_type_and_as_a_dictionary(golden: str) -> None:
     for line in (ROOT / "adk-jsonl" / golden).read_bytes().splitlines():
         typed = decode_line(line)
         assert isinstance(typed["final_session_state"], Session)
-        assert loaded(typed) == loaded(json.loads(line))
+        assert load_row(typed) == load_row(json.loads(line))
 
 
 def test_a_line_in_which_something_is_unusual_is_decoded_whole() -> None:

@@ -14,7 +14,7 @@ from pantrace.engine.read import read
 from pantrace.engine.validate import validate
 from pantrace.errors import ReadError
 from pantrace.formats import by_name, detect
-from pantrace.model import Sample, Text, ToolCall, ToolResult, Unknown, call_pairs, final_response, said
+from pantrace.model import Sample, Text, ToolCall, ToolResult, Unknown, call_pairs, final_response, step_text
 from pantrace.wire.json import decode, encode, to_plain
 
 RESULT = ROOT / "adk-history" / "trpc_agent_go.evalset_result.json"
@@ -53,7 +53,10 @@ def test_messages_and_tools_of_the_dialect_are_the_trajectory() -> None:
         ("bookTable", {"table": 4}),
     ]
     assert [pair.result.output for pair in pairs if pair.result] == [{"table": 4}, "booked"]
-    assert [said(step) for step in trajectory.steps if step.role == "user"] == ["A table for two at eight?", "Thanks!"]
+    assert [step_text(step) for step in trajectory.steps if step.role == "user"] == [
+        "A table for two at eight?",
+        "Thanks!",
+    ]
     assert final_response(trajectory) == "You are welcome."
 
 

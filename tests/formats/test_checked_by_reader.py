@@ -15,7 +15,7 @@ from pantrace.errors import ReadError
 from pantrace.formats import by_name
 from pantrace.model import Sample, Step, Text, ToolCall, Trajectory
 from pantrace.wire.declared_types import fits
-from pantrace.wire.json import misfit
+from pantrace.wire.json import first_misfit
 from wrong_values import VALUES, Unit, places, replaced, units
 
 ODD = (*VALUES, 2**53 + 1, -(2**60))
@@ -56,7 +56,7 @@ def test_whatever_value_stands_anywhere_a_sample_fits_the_model(name: str, path:
             continue
         for sample in samples:
             seen += 1
-            assert misfit(sample, Sample) is None, (unit.name, place, new)
+            assert first_misfit(sample, Sample) is None, (unit.name, place, new)
     assert seen
 
 
@@ -75,5 +75,5 @@ def test_a_field_of_a_wrong_type_is_seen_wherever_it_stands() -> None:
     ]
     for sample in wrong:
         assert not fits(sample)
-        assert misfit(sample, Sample) is not None
+        assert first_misfit(sample, Sample) is not None
     assert fits(wrong[3], steps=False)

@@ -25,11 +25,11 @@ from pantrace.model import (
     call_pairs,
     final_response,
     is_prompt,
-    said,
+    step_text,
     turns,
     usage_total,
 )
-from pantrace.wire.tap import listening
+from pantrace.wire.read_listener import listening
 
 GOLDEN = ROOT / "claude-code"
 FORMAT = by_name("claude-code")
@@ -108,7 +108,7 @@ def test_a_fork_counts_only_what_is_its_own() -> None:
     assert first.origin is None
     totals = [usage_total(each) for each in (fork, first)]
     assert sum(each.output or 0 for each in totals if each is not None) == 782
-    assert [said(step) for step in fork.steps if is_prompt(step)] == [
+    assert [step_text(step) for step in fork.steps if is_prompt(step)] == [
         "Try another idea: half loaves of 250 g flour?",
         "Start again from the first answer: what if the stock were 6 kg?",
     ]
@@ -132,7 +132,7 @@ def test_the_same_names_at_other_times_are_no_copy(tmp_path: Path) -> None:
 
 def test_a_branch_that_was_given_up_is_kept_and_not_counted() -> None:
     trajectory = only(GOLDEN / "rewind.jsonl")
-    assert [said(step) for step in active_steps(trajectory) if is_prompt(step)] == [
+    assert [step_text(step) for step in active_steps(trajectory) if is_prompt(step)] == [
         "How many rye loaves can we bake from the stock? See recipe.txt and stock.csv, and prices.txt for the cost.",
         "Start again from the first answer: what if the stock were 6 kg?",
     ]
@@ -159,9 +159,63 @@ def test_trouble_is_seen() -> None:
 
 def test_what_the_program_says_in_the_users_name_is_no_prompt() -> None:
     trajectory = only(GOLDEN / "older.jsonl")
-    assert [said(step) for step in trajectory.steps if is_prompt(step)] == ["How many files are there?"]
+    assert [step_text(step) for step in trajectory.steps if is_prompt(step)] == ["How many files are there?"]
     kinds = {step.id: step.kind for step in trajectory.steps}
     assert (kinds["u4"], kinds["u5"]) == ("compaction", "user_shell")
+
+
+def test_a_prompt_behind_a_reminder_is_a_prompt() -> None:
+    """VS Code's agent sends the open file along, as a text block of its own in front of what the user wrote."""
+    reminder = {"type": "text", "text": "<system-reminder>\nThe user has a.py open.\n</system-reminder>"}
+    trajectory = loaded(
+        line("user", [reminder, {"type": "text", "text": "Which file is this?"}], "u1"),
+        answer("a.py", "u2", "u1", "m1", 1),
+        line("user", [reminder], "u3", "u2"),
+        line("user", [reminder, {"type": "text", "text": "<command-name>/compact</command-name>"}], "u4", "u3"),
+    )
+    assert [step_text(step) for step in trajectory.steps if is_prompt(step)] == ["Which file is this?"]
+    assert [step.kind for step in trajectory.steps] == ["message", "message", "synthetic", "synthetic"]
+
+
+def test_a_reminder_and_a_prompt_in_one_text_are_a_prompt() -> None:
+    trajectory = loaded(
+        line("user", "<system-reminder>a.py is open</system-reminder>\n\nWhich file is this?", "u1"),
+        answer("a.py", "u2", "u1", "m1", 1),
+        line("user", "<system-reminder>a.py was changed</system-reminder>\n", "u3", "u2"),
+    )
+    assert [step.kind for step in trajectory.steps] == ["message", "message", "synthetic"]
+
+
+def test_a_command_that_asks_the_model_is_a_prompt() -> None:
+    """`/init` and the user's own commands are followed by the text that they stand for; `/model` is not."""
+    trajectory = loaded(
+        line("user", "<command-message>tidy is running…</command-message>\n<command-name>/tidy</command-name>", "u1"),
+        line("user", [{"type": "text", "text": "Please tidy the code."}], "u2", "u1", isMeta=True),
+        answer("Tidied.", "u3", "u2", "m1", 1),
+        line("user", "<command-name>/model</command-name>", "u4", "u3"),
+        line("user", "<local-command-stdout>Set model</local-command-stdout>", "u5", "u4"),
+    )
+    assert len(turns(trajectory)) == 1
+    assert [step.kind for step in trajectory.steps] == ["message", "synthetic", "message", "synthetic", "synthetic"]
+
+
+def test_a_session_that_was_resumed_by_version_1_counts_only_what_is_its_own(tmp_path: Path) -> None:
+    """It began with copies: those of the user's lines under the old id, those of answers at a new time."""
+    ids = [f"{number:08}-0000-4000-8000-000000000000" for number in range(4)]
+    asked = line("user", "one", ids[0], sessionId="old", timestamp="2025-08-29T21:41:55Z")
+    first = answer("1", ids[1], ids[0], "m1", 5, sessionId="old", timestamp="2025-08-29T21:41:58Z")
+    copy = {**first, "sessionId": "new", "timestamp": "2025-08-29T21:42:21Z"}
+    more = line("user", "two", ids[2], ids[1], sessionId="new", timestamp="2025-08-29T21:42:25Z")
+    second = answer("2", ids[3], ids[2], "m2", 7, sessionId="new", timestamp="2025-08-29T21:42:28Z")
+    for name, lines in (("old", [asked, first]), ("new", [asked, copy, more, second])):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    found = {sample.id: sample.trajectory for sample in read(tmp_path).samples}
+    assert set(found) == {"old", "new"}
+    resumed = found["new"]
+    assert resumed is not None and resumed.origin is not None and resumed.origin.trajectory == "old"
+    total = usage_total(resumed)
+    assert total is not None and total.output == 7
+    assert [step_text(step) for step in resumed.steps if is_prompt(step)] == ["two"]
 
 
 def test_a_side_chain_in_the_same_file_is_a_sub_agent() -> None:

@@ -69,7 +69,7 @@ def test_the_last_line(tmp_path: Path) -> None:
     ids, [text] = told(path)
     assert ids == ["s1", "s2"]
     end = len(LINE) - 20
-    assert f"line 4: the JSON is cut off at byte {end} of {end}: the text that begins here has no end" in text
+    assert f"line 4: the JSON is cut off at byte {end} of {end}: the text that starts here does not end" in text
 
 
 def test_an_array(tmp_path: Path) -> None:

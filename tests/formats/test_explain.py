@@ -24,7 +24,7 @@ from pantrace.formats.explain import Options, explain_inputs
 from pantrace.formats.explain.bundle import EVALS
 from pantrace.formats.explain.dataset import CASE
 from pantrace.formats.explain.report import AGENT, REPORT
-from pantrace.formats.explain.scored import METRIC, SCORED
+from pantrace.formats.explain.scored_case import METRIC, SCORED
 from pantrace.model import (
     Agent,
     Case,
@@ -486,8 +486,8 @@ DIFFERENT = [
     ("ToolCallAccuracyExplain", "invokedTools", 7, "error", "must be an array, or text"),
     ("HelpfulnessExplain", "input", {"a": 1}, "error", "must be text"),
     ("PerceivedIntelligenceExplain", "rag_mode", "rag", "warning", "the document knows 'non-rag' only"),
-    ("PerceivedIntelligenceExplain", "rag_mode", "hybrid", "error", "'hybrid' is no mode"),
-    ("PerceivedIntelligenceExplain", "rag_mode", None, "error", "None is no mode"),
+    ("PerceivedIntelligenceExplain", "rag_mode", "hybrid", "error", "'hybrid' is not a mode"),
+    ("PerceivedIntelligenceExplain", "rag_mode", None, "error", "None is not a mode"),
     ("CoherenceExplain", "goal", "x", "warning", "is not an input of CoherenceExplain"),
     ("CoherenceExplain", "colour", "x", "warning", "is an unknown key"),
 ]

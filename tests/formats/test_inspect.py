@@ -46,9 +46,9 @@ from pantrace.model import (
     usage_total,
     with_samples,
 )
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 from pantrace.wire.json import decode, encode, to_plain
-from pantrace.wire.ziplog import Compression
+from pantrace.wire.zip_archive import Compression
 
 GOLDEN = ROOT / "inspect"
 OWN = CORPUS / "own" / "inspect"
@@ -58,7 +58,7 @@ PUBLIC = CORPUS / "public" / "inspect" / "upstream"
 def log(tmp_path: Path, members: dict[str, Any], compression: Compression = "zstd") -> Path:
     path = tmp_path / "log.eval"
     with path.open("wb") as file:
-        writer = ziplog.Writer(file, compression)
+        writer = zip_archive.Writer(file, compression)
         for name, value in members.items():
             writer.add(name, value if isinstance(value, bytes) else encode(value))
         writer.finish()
@@ -115,10 +115,10 @@ def test_zstd_in_several_frames_is_read(tmp_path: Path) -> None:
     packed = b"".join(zstandard.ZstdCompressor().compress(part) for part in (content[:700], content[700:]))
     path = tmp_path / "log.eval"
     with path.open("wb") as file:
-        writer = ziplog.Writer(file, "stored")
+        writer = zip_archive.Writer(file, "stored")
         writer.add("samples/1_epoch_1.json", packed)
         first = writer.members[0]
-        writer.members[0] = first._replace(method=ziplog.ZSTD, crc=zlib.crc32(content), size=len(content))
+        writer.members[0] = first._replace(method=zip_archive.ZSTD, crc=zlib.crc32(content), size=len(content))
         writer.add("header.json", encode(HEADER))
         writer.finish()
     assert only(path).case is not None
@@ -128,7 +128,7 @@ def test_zstd_in_several_frames_is_read(tmp_path: Path) -> None:
 def test_of_members_with_one_name_the_last_counts(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     with path.open("wb") as file:
-        writer = ziplog.Writer(file)
+        writer = zip_archive.Writer(file)
         writer.add("samples/1_epoch_1.json", encode(row(target="old")))
         writer.add("header.json", encode(HEADER))
         writer.add("samples/1_epoch_1.json", encode(row(target="new")))
@@ -172,7 +172,7 @@ def test_ids_may_hold_slashes_and_spaces(tmp_path: Path) -> None:
     assert only(path).id == "parallel calls/odd id"
     target = tmp_path / "out.eval"
     convert(path, target, to="inspect")
-    with ziplog.reading(target) as archive:
+    with zip_archive.reading(target) as archive:
         assert name in archive
     assert [summary["id"] for summary in summaries(target)] == ["parallel calls/odd id"]
 
@@ -204,7 +204,7 @@ def test_nan_is_read_as_unscored_and_written_again(tmp_path: Path) -> None:
     score = only(path).scores[0]
     assert (score.status, score.value) == ("unscored", None)
     convert(path, tmp_path / "out.eval", to="inspect")
-    with ziplog.reading(tmp_path / "out.eval") as archive:
+    with zip_archive.reading(tmp_path / "out.eval") as archive:
         assert b'"value":NaN' in archive.read("samples/1_epoch_1.json")
 
 
@@ -214,7 +214,7 @@ def test_a_crashed_log_reads_as_started_and_stays_one(tmp_path: Path) -> None:
     assert len(list(run.samples)) == 3
     assert [summary["id"] for summary in summaries(GOLDEN / "partial_kill.eval")] == [1, 2, 3]
     convert(GOLDEN / "partial_kill.eval", tmp_path / "out.eval", to="inspect")
-    with ziplog.reading(tmp_path / "out.eval") as archive:
+    with zip_archive.reading(tmp_path / "out.eval") as archive:
         assert "header.json" not in archive
         assert "_journal/start.json" in archive
 
@@ -581,7 +581,7 @@ def test_written_logs_keep_the_id_rule_and_every_demand(tmp_path: Path) -> None:
     write_run(Run(name="mixed", samples=[foreign(), Sample(id="2", epoch=2)]), target, to="inspect")
     assert [each for each in validate(target) if each.level == "error"] == []
     assert {each.message for each in validate(target)} <= {"is empty: the Models tab shows nothing", "is missing"}
-    with ziplog.reading(target) as archive:
+    with zip_archive.reading(target) as archive:
         start = json.loads(archive.read("_journal/start.json"))
         header = json.loads(archive.read("header.json"))
     assert set(start) == {"version", "eval", "plan"}
@@ -602,7 +602,7 @@ def test_a_part_of_a_log_lists_only_its_samples(tmp_path: Path) -> None:
     run = read(GOLDEN / "basic.eval")
     target = tmp_path / "out.eval"
     write_run(with_samples(run, list(run.samples)[:2]), target, to="inspect")
-    with ziplog.reading(target) as archive:
+    with zip_archive.reading(target) as archive:
         assert json.loads(archive.read("header.json"))["eval"]["dataset"]["sample_ids"] == [1, 2]
     assert [each for each in validate(target) if each.level == "error"] == []
 
@@ -701,7 +701,7 @@ def written_in(path: Path) -> dict[str, Any]:
     """Everything a log says, member by member."""
     if path.suffix == ".json":
         return {"document": json.loads(path.read_bytes())}
-    with ziplog.reading(path) as archive:
+    with zip_archive.reading(path) as archive:
         return {name: json.loads(bytes(archive.read(name))) for name in archive.members}
 
 

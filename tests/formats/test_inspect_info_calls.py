@@ -15,7 +15,7 @@ from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.formats.inspect import FORMAT
 from pantrace.metrics import by_name
-from pantrace.model import Sample, Score, Text, Usage, said, usage_total
+from pantrace.model import Sample, Score, Text, Usage, step_text, usage_total
 from pantrace.wire.json import decode, encode
 
 GOLDEN = ROOT / "inspect" / "hu_agent_ok.eval"
@@ -102,7 +102,7 @@ def test_a_total_without_its_parts_has_no_price() -> None:
     summed = {"gpt-4o": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 700}}
     score = cost(loaded(model_usage=summed))
     assert (score.status, score.value) == ("not_applicable", None)
-    assert score.explanation == "unknown cost: 1 calls tell neither input nor output tokens"
+    assert score.explanation == "unknown cost: 1 calls report neither input nor output tokens"
     assert score.values["total_tokens"] == 700
 
 
@@ -187,7 +187,7 @@ def test_what_a_model_was_told_before_is_not_told_again() -> None:
     ]
     sample = loaded(model_call(), model_call(messages=more, response="Done"))
     assert sample.trajectory is not None
-    assert [said(step) for step in sample.trajectory.steps] == ["Analyze", "The analysis shows", "On", "Done"]
+    assert [step_text(step) for step in sample.trajectory.steps] == ["Analyze", "The analysis shows", "On", "Done"]
 
 
 def test_such_a_log_returns_as_it_was(tmp_path: Path) -> None:

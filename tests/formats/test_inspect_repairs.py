@@ -15,7 +15,7 @@ from pantrace.engine.convert import convert
 from pantrace.engine.read import read
 from pantrace.engine.validate import validate
 from pantrace.model import ToolResult
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 from pantrace.wire.json import decode
 
 GOLDEN = ROOT / "inspect" / "hu_agent_ok.eval"
@@ -40,8 +40,8 @@ def _copied(path: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]
     target = path.with_name("copy.eval")
     report = convert(path, target, to="inspect")
     assert [each for each in validate(target) if each.level == "error"] == []
-    with ziplog.reading(target) as archive:
-        (name,) = [each for each in ziplog.names(target) if each.startswith("samples/")]
+    with zip_archive.reading(target) as archive:
+        (name,) = [each for each in zip_archive.member_names(target) if each.startswith("samples/")]
         return (
             decode(archive.read(name)),
             decode(archive.read("header.json")),

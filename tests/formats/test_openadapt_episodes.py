@@ -18,7 +18,7 @@ from pantrace.engine.validate import validate
 from pantrace.errors import ReadError, SampleRefused, UnknownFormat
 from pantrace.formats import by_name, detect
 from pantrace.formats.format import NoOptions
-from pantrace.formats.openadapt_episodes.older import flat_action
+from pantrace.formats.openadapt_episodes.older_shapes import flat_action
 from pantrace.model import (
     Action,
     Box,
@@ -34,9 +34,9 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
-from pantrace.wire.carried import without_carried
 from pantrace.wire.json import to_plain
 from pantrace.wire.loss import sample_losses
+from pantrace.wire.pantrace_key import without_carried
 
 NAME = "openadapt-episodes"
 GOLDEN = ROOT / NAME

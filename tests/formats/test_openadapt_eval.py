@@ -96,7 +96,7 @@ def test_samples_are_a_loss_that_is_told(tmp_path: Path) -> None:
     results = (Aggregate(name="click_hit_rate", value=0.5),)
     run = Run(samples=[Sample(id="a"), Sample(id="b")], results=results)
     report = write_run(run, tmp_path / "out.json", to="openadapt-eval")
-    assert report.losses == {("sample", "absent", "an eval JSON holds a run's metrics and no samples"): 2}
+    assert report.losses == {("sample", "absent", "an eval JSON has a run's metrics and no samples"): 2}
     assert report.samples == 0
     with pytest.raises(LossRefused):
         write_run(run, tmp_path / "strict.json", to="openadapt-eval", strict=True)
@@ -104,7 +104,7 @@ def test_samples_are_a_loss_that_is_told(tmp_path: Path) -> None:
 
 
 def test_samples_without_results_leave_nothing_to_write(tmp_path: Path) -> None:
-    with pytest.raises(NothingWritten, match="holds a run's metrics and no samples, and this run has no results"):
+    with pytest.raises(NothingWritten, match="has a run's metrics and no samples, and this run has no results"):
         write_run(Run(samples=[Sample(id="a")], model="m"), tmp_path / "out.json", to="openadapt-eval")
     assert not list(tmp_path.iterdir())
 
@@ -238,7 +238,7 @@ def test_migrate_writes_only_where_it_is_told_to(tmp_path: Path) -> None:
     (alone,) = migrate([old])
     assert (alone.output, alone.what) == (None, "openadapt-eval: migrated")
     assert alone.document["metrics"]["click_hit_rate"] == 0.875
-    assert migrate([current])[0].what == "openadapt-eval: is current already"
+    assert migrate([current])[0].what == "openadapt-eval: is already current"
     assert sorted(tmp_path.iterdir()) == [current, old]
     assert old.read_bytes() == (GOLDEN / "legacy_flat.json").read_bytes()
     into = tmp_path / "new"

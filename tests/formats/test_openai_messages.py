@@ -70,6 +70,20 @@ def test_requests_that_repeat_what_was_said_are_one_conversation() -> None:
     assert len(trajectory(second).steps) == 2
 
 
+def test_a_request_may_lie_open_beside_its_response(tmp_path: Path) -> None:
+    """LiteLLM's loggers and OpenHands write `messages` and `response` of a call side by side, with what it cost."""
+    whole, _ = samples("exchanges.jsonl")
+    rows = [json.loads(line) for line in (GOLDEN / "exchanges.jsonl").read_text().splitlines()[:2]]
+    path = tmp_path / "log.jsonl"
+    flat = [{**row["request"], "response": row["response"], "cost": 0.25, "latency_sec": 1.5} for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in flat))
+    (sample,) = read(path).samples
+    assert [step.parts for step in trajectory(sample).steps] == [step.parts for step in trajectory(whole).steps]
+    before, after = usage_total(trajectory(whole)), usage_total(trajectory(sample))
+    assert before is not None and after is not None
+    assert (after.input, after.output, after.cost_usd) == (before.input, before.output, 0.5)
+
+
 def test_other_words_for_what_was_said_before_are_kept(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in (GOLDEN / "exchanges.jsonl").read_text().splitlines()[:2]]
     rows[1]["request"]["messages"][1]["content"] = "as it was sent again"

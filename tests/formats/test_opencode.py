@@ -46,10 +46,10 @@ from pantrace.model import (
     turns,
     usage_total,
 )
-from pantrace.wire.carried import without_carried
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, encode, to_plain
 from pantrace.wire.loss import sample_losses
+from pantrace.wire.pantrace_key import without_carried
 
 GOLDEN = ROOT / "opencode"
 OWN = CORPUS / "own" / "opencode"
@@ -627,7 +627,7 @@ def test_the_oldest_generation_as_its_source_describes_it(tmp_path: Path) -> Non
     assert (answered.usage.input, answered.usage.cost_usd, answered.model, answered.ended) == (8, 0.5, "m", 5.0)
     back = load(decode(encode(dump(alone(trajectory)))))
     assert said(back.trajectory) == said(trajectory)  # type: ignore[arg-type]
-    assert "unverified" in FORMAT.note
+    assert "not verified" in FORMAT.note
 
 
 # --- streams ---------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from pantrace.engine.read import Notes, read, read_pile
 from pantrace.errors import ReadError, SampleRefused, UsageError
 from pantrace.formats import detect
 from pantrace.formats.otlp import protobuf, samples_of_request
-from pantrace.formats.otlp.write import Options, dump
+from pantrace.formats.otlp.write_spans import Options, dump
 from pantrace.model import (
     Case,
     Outcome,
@@ -319,7 +319,7 @@ def test_log_records_beside_spans_hold_their_words(tmp_path: Path) -> None:
     shutil.copy(folder / "otel_openai_v2.otlp.json", tmp_path / "alone.otlp.json")
     alone = list(read(tmp_path / "alone.otlp.json").samples)
     assert len(alone) == 3, "nothing tells that they belong together"
-    assert all("recorded without what was said" in str(each.trajectory) for each in alone)
+    assert all("recorded without their text" in str(each.trajectory) for each in alone)
 
 
 @pytest.mark.parametrize("prefixed", [False, True])
@@ -370,7 +370,7 @@ def test_many_traces_do_not_fill_the_memory(tmp_path: Path) -> None:
     ("data", "words"),
     [
         (b'{"resourceSpans": [{"scopeSpans": 5}]}', "must be an array"),
-        (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "GET", "spanId": "1"}]}]}]}', "no span in it tells"),
+        (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "GET", "spanId": "1"}]}]}]}', "none of its spans"),
         (b'{"resourceSpans": [{"scopeSpans": [{"spans"', "cut off at byte 43 of 43"),
     ],
 )

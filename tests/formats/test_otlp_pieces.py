@@ -13,7 +13,7 @@ from goldens import ROOT
 from pantrace.engine.read import read
 from pantrace.errors import ReadError
 from pantrace.formats.otlp import protobuf
-from pantrace.formats.otlp.pieces import LARGE, json_pieces
+from pantrace.formats.otlp.request_pieces import LARGE, json_pieces
 from pantrace.model import Sample
 from pantrace.wire.json import to_plain
 

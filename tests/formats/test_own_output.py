@@ -16,9 +16,9 @@ from pantrace.engine.validate import validate
 from pantrace.errors import NothingWritten
 from pantrace.formats import all_formats, by_name, detect
 from pantrace.model import Run, Sample, Step, with_samples
-from pantrace.wire import ziplog
-from pantrace.wire.carried import CARRIER
+from pantrace.wire import zip_archive
 from pantrace.wire.json import decode
+from pantrace.wire.pantrace_key import CARRIER
 
 WRITERS = [each.name for each in all_formats() if each.writes]
 OPTIONS = {"explain": [{"kind": "report"}, {"bundle": "false", "labels": "false"}]}
@@ -85,7 +85,7 @@ def carried_in(target: Path) -> Iterator[Any]:
     """Every object of what was written that has a key of ours."""
     for file in sorted(target.rglob("*")) if target.is_dir() else [target]:
         if file.read_bytes().startswith(b"PK\x03\x04"):
-            with ziplog.reading(file) as archive:
+            with zip_archive.reading(file) as archive:
                 for name in archive.members:
                     yield from _carriers(decode(bytes(archive.read(name))))
         else:

@@ -14,7 +14,7 @@ import pytest
 
 from corpus import CORPUS, needs_corpus
 from pantrace.engine.read import read
-from pantrace.model import Trajectory, call_pairs, final_response, has_failed, said, turns, usage_total
+from pantrace.model import Trajectory, call_pairs, final_response, has_failed, step_text, turns, usage_total
 
 QUESTION = "Where is order A-17, and please refund B-99?"
 ANSWER = "The note says 41 + 1 = 42. The second file, missing.txt, does not exist, so I stopped there."
@@ -40,9 +40,10 @@ SPANS = {
     "otlp/strands.otlp.json": 755,
     "otlp/agent_framework.otlp.json": 746,
     "langfuse/sdk_export_1.otlp.json": 680,
+    "mlflow/trace.json": 680,
 }
 """Recordings, and the input tokens that the scripted model counted in them."""
-KNOWS_THE_FAILURE = ("pydantic_ai", "strands", "agent_framework", "openinference_openai_agents", "sdk_export")
+KNOWS_THE_FAILURE = ("pydantic_ai", "strands", "agent_framework", "openinference_openai_agents", "sdk_export", "mlflow")
 """Where the tool itself was recorded, too: its failure is more than a text."""
 OTHERS = [
     "openai_messages/chat.jsonl",
@@ -53,6 +54,13 @@ OTHERS = [
     "anthropic_messages/requests_responses.jsonl",
     "agent_framework/python_session.json",
 ]
+COUNTED = {
+    "pydantic_ai/all_messages.json": (759, True),
+    "langgraph/messages_to_dict.json": (693, False),
+    "langgraph/state.json": (693, False),
+    "strands_session/session_garden-1": (755, True),
+}
+"""Messages that tell the tokens of each call, and those that went in; whether they know that the refund failed."""
 NOTES = {
     "claude_code/61420542-ae56-4101-9eae-6ba5db2dd5cd.jsonl": [36, 36, 24],
     "codex/rollout-2026-11-16T05-12-30-01a1e2c5-68d3-7bb2-bd6a-35ecd546357f.jsonl": [36, 36, 24],
@@ -72,7 +80,7 @@ def story(trajectory: Trajectory) -> dict[str, Any]:
     steps = [step for turn in turns(trajectory) if turn.number for step in turn.steps]
     return {
         "turns": len([turn for turn in turns(trajectory) if turn.number]),
-        "question": said(steps[0]),
+        "question": step_text(steps[0]),
         "calls": [(pair.call.name, _plain(pair.call.arguments)) for pair in pairs],
         "at once": len({id(pair.step) for pair in pairs}),
         "orders": [_plain(pair.result.output) if pair.result else None for pair in pairs[:2]],
@@ -123,6 +131,21 @@ def test_messages_tell_it_as_spans_do(name: str) -> None:
     assert story(trajectory) == MEANT
     told = [step.usage.output for step in trajectory.steps if step.usage is not None]
     assert told == (OUTPUTS if "requests_responses" in name else [])
+
+
+@needs_corpus
+@pytest.mark.parametrize("name", COUNTED)
+def test_messages_with_tokens_tell_it_as_spans_do(name: str) -> None:
+    trajectory = _read(name)
+    assert story(trajectory) == MEANT
+    assert [step.usage.output for step in trajectory.steps if step.usage is not None] == OUTPUTS
+    total = usage_total(trajectory)
+    assert total is not None
+    sent, knows = COUNTED[name]
+    # Strands does not tell which of the tokens were reasoning.
+    assert (total.input, total.output, total.reasoning) == (sent, 108, None if "strands" in name else 24)
+    failures = [pair.result is not None and has_failed(pair.result) for pair in call_pairs(trajectory)]
+    assert failures == [False, False, knows]
 
 
 @needs_corpus

@@ -17,7 +17,7 @@ import pytest
 from corpus import needs_corpus
 from pantrace.engine.contents import absent_in
 from pantrace.engine.read import Notes, read_pile
-from pantrace.matching.recording import Recording
+from pantrace.matching.recorded_data import Recording
 from pantrace.matching.sub_agents import SubAgent, sub_agents
 from pantrace.metrics import by_name
 from pantrace.model import (
@@ -35,7 +35,7 @@ from pantrace.model import (
     has_failed,
     is_prompt,
     pair_up,
-    said,
+    step_text,
     total_tokens,
     turns,
 )
@@ -294,12 +294,12 @@ def test_the_final_answer(name: str, path: Path, read: Any) -> None:
     last = max(found.tops, key=lambda top: max((step.at or 0 for step in top.steps), default=0))
     if missing(name).get("words"):
         assert final_response(last) is None
-        assert all(absent_in(sample) or "without what was said" in str(sample) for sample in found.samples)
+        assert all(absent_in(sample) or "without their text" in str(sample) for sample in found.samples)
     elif "final_answer_note" in known:
         # The last question was never answered; what the truth calls the answer was the one before it.
         assert known["final_answer_note"] == "answer to turn 1; turn 2 ended in an error"
         assert final_response(last) is None and last.outcome is not None and last.outcome.status == "error"
-        assert [text for step in last.steps if step.role == "agent" and (text := said(step))][-1] == known[
+        assert [text for step in last.steps if step.role == "agent" and (text := step_text(step))][-1] == known[
             "final_answer"
         ]
     else:
@@ -308,6 +308,6 @@ def test_the_final_answer(name: str, path: Path, read: Any) -> None:
 
 def test_all_that_is_not_recorded_stands_in_the_docs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "corpus.md").read_text()
-    section = page.partition("## Held against the model's log")[2].partition("\n## ")[0]
+    section = page.partition("## Compared with the model's log")[2].partition("\n## ")[0]
     for name in (*NOT_RECORDED, *LEFT_OUT_IF_ZERO, "openhands_v1/errors", "codex/codemode", "codex/agents2"):
         assert f"`{name}" in section, name

@@ -7,7 +7,8 @@ from pathlib import Path
 import pantrace
 from corpus import needs_corpus
 from goldens import ROOT as GOLDEN
-from pantrace.model import Sample, ToolResult, call_pairs, final_response, turns, usage_total
+from pantrace.formats.swe_agent import FORMAT
+from pantrace.model import Sample, call_pairs, final_response, turns, usage_total
 from session_truth import FOLDER
 
 
@@ -48,7 +49,8 @@ def test_swe_agent_in_two_dialects() -> None:
     old = only(GOLDEN / "swe-agent" / "pump.traj").trajectory
     assert old is not None
     assert [pair.call.name for pair in call_pairs(old)] == ["open", "submit"]
-    assert [isinstance(pair.result, ToolResult) for pair in call_pairs(old)] == [True, False]
+    # What submitting gave stands in the trajectory alone.
+    assert [pair.result and pair.result.output for pair in call_pairs(old)][1] == "diff --git a/pump.py b/pump.py"
     assert final_response(old) == "diff --git a/pump.py b/pump.py"
     usage = usage_total(old)
     assert usage is not None and (usage.input, usage.output, usage.cost_usd) == (900, 80, 0.25)
@@ -59,3 +61,35 @@ def test_swe_agent_in_two_dialects() -> None:
     assert (pair.call.name, pair.result and pair.result.name) == ("find_file", "find_file")
     assert new.outcome is not None and new.outcome.status == "limit"
     assert usage_total(new) is None
+
+
+def test_what_the_history_of_swe_agent_lacks_is_told_by_its_trajectory() -> None:
+    """An action that was tried and taken back stands in the middle of it, the last one at its end."""
+
+    def acted(action: str, observation: str) -> dict[str, str]:
+        words = f"I {action}."
+        return {"action": action, "observation": observation, "response": words, "thought": words, "state": "{}"}
+
+    def said(role: str, content: str, **more: str) -> dict[str, str]:
+        return {"role": role, "content": content, "agent": "main", **more}
+
+    history = [
+        said("user", "Mend it."),
+        said("assistant", "I open a.", action="open a", thought="I open a."),
+        said("user", "a is open"),
+        said("assistant", "I run it.", action="run it", thought="I run it."),
+        said("user", "it runs"),
+    ]
+    trajectory = [acted("open a", "a is open"), acted("edit 1", "Usage: edit"), acted("run it", "it runs")]
+    trajectory += [acted("submit", "diff"), acted("exit_cost", "")]
+    assert FORMAT.load is not None
+    told = FORMAT.load({"environment": "e", "history": history, "trajectory": trajectory, "info": {}}).trajectory
+    assert told is not None
+    assert [(pair.call.name, pair.result and pair.result.output) for pair in call_pairs(told)] == [
+        ("open", "a is open"),
+        ("run", "it runs"),
+        ("submit", "diff"),
+    ]
+    beside = [step.extra["swe-agent"]["trajectory"]["action"] for step in told.steps if step.role == "agent"]
+    assert beside == ["open a", "run it", "submit"]
+    assert [each["action"] for each in told.extra["swe-agent"]["trajectory"]] == ["edit 1", "exit_cost"]

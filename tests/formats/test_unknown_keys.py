@@ -25,7 +25,7 @@ from pantrace.engine.read import read
 from pantrace.errors import PantraceError, ReadError
 from pantrace.formats import by_name, names
 from pantrace.model import header_of
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 from pantrace.wire.json import encode
 
 KEY, VALUE = "zz_unknown", "zz-value-17"
@@ -127,7 +127,7 @@ def documents(path: Path, folder: Path) -> Iterator[tuple[str, bytes, Write]]:
 
     def of_member(member: str) -> Write:
         def write(data: bytes) -> Path:
-            with ziplog.reading(path) as before, zipfile.ZipFile(target, "w") as after:
+            with zip_archive.reading(path) as before, zipfile.ZipFile(target, "w") as after:
                 for each in before.members:
                     after.writestr(each, data if each == member else bytes(before.read(each)))
             return target
@@ -148,7 +148,7 @@ def documents(path: Path, folder: Path) -> Iterator[tuple[str, bytes, Write]]:
             continue
         head = file.read_bytes()[:16]
         if head.startswith(b"PK\x03\x04") and file == path:
-            with ziplog.reading(file) as archive:
+            with zip_archive.reading(file) as archive:
                 for member in archive.members:
                     yield f"{member}: ", bytes(archive.read(member)), of_member(member)
         elif head.startswith(b"SQLite format 3") and file == path:

@@ -26,7 +26,7 @@ from pantrace.model import (
     Trajectory,
     call_pairs,
     final_response,
-    said,
+    step_text,
 )
 
 FORMAT = by_name("vertex-flat")
@@ -214,7 +214,7 @@ def test_a_response_that_is_only_stated_is_no_step() -> None:
     assert FORMAT.load is not None
     back = FORMAT.load(row).trajectory
     assert back is not None
-    assert [said(step) for step in back.steps] == ["Where?", "Let me see."]
+    assert [step_text(step) for step in back.steps] == ["Where?", "Let me see."]
     assert final_response(back) == "Here."
 
 

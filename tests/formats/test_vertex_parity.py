@@ -19,7 +19,7 @@ import pytest
 from corpus import CORPUS, needs_corpus
 from pantrace.engine.convert import write
 from pantrace.engine.read import read
-from pantrace.model import CallPair, Step, Text, Trajectory, all_trajectories, call_pairs, is_agents, said
+from pantrace.model import CallPair, Step, Text, Trajectory, all_trajectories, call_pairs, is_agents, step_text
 from pantrace.wire.vertex.parts import arguments_to, error_text
 
 DATABASE = CORPUS / "own" / "opencode" / "sqlite-1.18.33" / "opencode.db"
@@ -156,22 +156,22 @@ def synthetic_not_prompt(session: Session, trajectory: Trajectory) -> bool:
         inserted = any(isinstance(part, Text) and part.synthetic for part in step.parts)
         if step.role == "user" and step.kind == "message" and inserted:
             content = next(each for each in session.contents if each.text == everything_said(step))
-            content.text = said(step) or ""
+            content.text = step_text(step) or ""
             found = True
     return found
 
 
 def subtask_is_prompt(session: Session, trajectory: Trajectory) -> bool:
     """What the user asked of a sub-agent (a subtask part) is not in the contents at all."""
-    steps = [step for step in trajectory.steps if step.role == "user" and step.kind == "message" and said(step)]
+    steps = [step for step in trajectory.steps if step.role == "user" and step.kind == "message" and step_text(step)]
     found = False
     for before, step in zip([None, *steps], steps, strict=False):
         if not any(part.extra.get("opencode", {}).get("type") == "subtask" for part in step.parts if _has_extra(part)):
             continue
         assert before is not None
-        asked = next(each for each in session.contents if each.text == said(before))
+        asked = next(each for each in session.contents if each.text == step_text(before))
         # Nothing was answered in between (the first was aborted): both are one user turn.
-        asked.text += f"\n\n{said(step)}"
+        asked.text += f"\n\n{step_text(step)}"
         found = True
     return found
 
@@ -206,7 +206,7 @@ def v2_session(session: Session, trajectory: Trajectory) -> bool:
     """A session that lives in the V2 tables only comes out empty."""
     if session.contents or not trajectory.steps:
         return False
-    session.contents = [Content("user", said(step) or "") for step in trajectory.steps]
+    session.contents = [Content("user", step_text(step) or "") for step in trajectory.steps]
     assert [step.role for step in trajectory.steps] == ["user"]
     return True
 

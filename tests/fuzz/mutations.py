@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,35 +83,40 @@ def values(dice: random.Random, golden: Path, copy: Path) -> str:
     if not found:
         return bytes_(dice, golden, copy)
     unit = dice.choice(found)
-    value, told = unit.value, []
-    raw = None
-    for _ in range(dice.choice((1, 1, 1, 2, 4))):
-        inside = [(), *places(value)]
-        place = dice.choice(inside)
-        deed = dice.choice(("put", "put", "put", "raw", "drop", "double", "swap"))
-        if deed == "put":
-            new = dice.choice(HOSTILE)
-        elif deed == "raw":
-            new, raw = RAW, dice.choice(RAWS)
-        elif deed == "swap":
-            new = at(value, dice.choice(inside))
-        elif place:
-            value, deed = without(value, place) if deed == "drop" else twice(value, place), deed
-            told.append(f"{deed} {place}")
-            continue
-        else:
-            continue
-        value = replaced(value, place, new)
-        told.append(f"{deed} {str(new)[:40]!r} at {place}")
-    root = copy
-    unit.write(value, root)
+    value, told, raw = changed_value(dice, unit.value, HOSTILE)
+    unit.write(value, copy)
     if raw is not None:
         for path in [copy] if copy.is_file() else [each for each in copy.rglob("*") if each.is_file()]:
             data = path.read_bytes()
             if not data.startswith((b"PK", b"SQLite")):
                 path.write_bytes(data.replace(f'"{RAW}"'.encode(), raw.encode()))
-        told.append(f"raw {raw[:20]}")
-    return f"{unit.name}: {'; '.join(told)}"
+    return f"{unit.name}: {told}"
+
+
+def changed_value(dice: random.Random, value: Any, hostile: Sequence[Any]) -> tuple[Any, str, str | None]:
+    """A value with other things in it, more or fewer keys; what was done; and what is to stand in the place of RAW once
+    it is written."""
+    told: list[str] = []
+    raw = None
+    for _ in range(dice.choice((1, 1, 1, 2, 4))):
+        inside = [(), *places(value)]
+        place = dice.choice(inside)
+        deed = dice.choice(("put", "put", "put", "raw", "drop", "double", "swap", "rename"))
+        if deed == "put":
+            new = dice.choice(hostile)
+        elif deed == "raw":
+            new, raw = RAW, dice.choice(RAWS)
+        elif deed == "swap":
+            new = at(value, dice.choice(inside))
+        elif place:
+            value = {"drop": without, "double": twice, "rename": renamed}[deed](value, place)
+            told.append(f"{deed} {place}")
+            continue
+        else:
+            continue
+        value = replaced(value, place, new)
+        told.append(f"{deed} {str(raw if new is RAW else new)[:40]!r} at {place}")
+    return value, "; ".join(told), raw
 
 
 def bytes_(dice: random.Random, golden: Path, copy: Path) -> str:
@@ -164,6 +169,16 @@ def without(value: Any, place: tuple[Any, ...]) -> Any:
     else:
         fewer = [item for number, item in enumerate(parent) if number != place[-1]]
     return replaced(value, place[:-1], fewer)
+
+
+def renamed(value: Any, place: tuple[Any, ...]) -> Any:
+    """The value with a key that is called otherwise; of a list, with its items turned round."""
+    parent = at(value, place[:-1])
+    if isinstance(parent, dict):
+        other: Any = {(f"{key}x" if key == place[-1] else key): item for key, item in parent.items()}
+    else:
+        other = parent[::-1]
+    return replaced(value, place[:-1], other)
 
 
 def twice(value: Any, place: tuple[Any, ...]) -> Any:

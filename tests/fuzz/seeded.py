@@ -1,4 +1,4 @@
-"""A seeded run of the mutator: `make fuzz`, or `python tests/fuzz/seeded.py COUNT SEED [FORMAT...]`.
+"""A seeded run of the mutator: `make fuzz`, or `python tests/fuzz/seeded.py COUNT SEED [FORMAT or KIND...]`.
 
 The inputs are tried in forked workers, in chunks: one that takes too much memory, never ends or dies ends only its
 worker. Each failure is printed with the number that makes it again; its input is kept in the folder that is named at
@@ -17,7 +17,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
@@ -33,8 +33,8 @@ import pantrace.engine
 import pantrace.library
 import pantrace.metrics
 import pantrace.viewer
-from fuzz.attempt import attempt
-from fuzz.mutations import mutated
+from fuzz.kinds import KINDS, Goldens, Ground, told
+from fuzz.whole import Whole
 from goldens import golden_inputs
 from pantrace.formats import all_formats
 
@@ -47,40 +47,41 @@ of that than they use."""
 STUCK = 900
 """Seconds after which a worker that gives no sign is ended: C code does not listen to `patience`."""
 
-Goldens = list[tuple[str, Path]]
 Failure = tuple[int, str, str]
 """Number of the input, kind of failure, and what happened."""
 
 
-def one(seed: int, number: int, goldens: Goldens, work: Path) -> list[str]:
-    """One damaged recording, tried; gives what the frame caught."""
+def one(seed: int, number: int, goldens: Goldens, whole: Whole, work: Path, only: Sequence[str] = ()) -> list[str]:
+    """One damaged input, tried; gives what the frame caught."""
     dice = random.Random(f"{seed}/{number}")
-    name, golden = goldens[number % len(goldens)]
     shutil.rmtree(work, ignore_errors=True)
-    out = work / "out"
-    out.mkdir(parents=True)
-    copy, deed = mutated(golden, work, dice)
-    asked = name if dice.random() < 0.7 else None
-    try:
-        return [f"{name}/{golden.name}: {deed}: {each}" for each in attempt(copy, asked, out, dice)]
-    except AssertionError as error:
-        raise AssertionError(f"{number}: {name}/{golden.name}: {deed}: {error}") from error.__cause__
+    ground = Ground(goldens, whole, work)
+    ground.out.mkdir(parents=True)
+    kinds = {kind: share for kind, share in KINDS.items() if not only or kind.__name__ in only}
+    kind = dice.choices(list(kinds), list(kinds.values()))[0]
+    with told(str(number)):
+        return kind(number, ground, dice)
 
 
-def several(numbers: list[int], seed: int, goldens: Goldens, kept: Path) -> tuple[list[Failure], list[str], int]:
+def several(
+    numbers: list[int], seed: int, goldens: Goldens, kept: Path, only: list[str]
+) -> tuple[list[Failure], list[str], int]:
     """A chunk of inputs, in a worker: failures, what the frame caught, and the most memory in bytes."""
     resource.setrlimit(resource.RLIMIT_DATA, (DATA, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     failures: list[Failure] = []
     caught: list[str] = []
     work = kept / f"work-{os.getpid()}"
+    whole = Whole(kept / "whole")
     for number in numbers:
         (kept / f"at-{os.getpid()}").write_text(str(number))
         faulthandler.dump_traceback_later(STUCK, exit=True)
         before = _most_memory()
         try:
-            caught += one(seed, number, goldens, work)
+            caught += one(seed, number, goldens, whole, work, only)
         except AssertionError as error:
             failures.append((number, _kind(error), str(error)))
+        except Exception as error:  # noqa: BLE001 -- a fault of the fuzz itself must not pass for a good input
+            failures.append((number, f"the fuzz itself: {type(error).__name__}", f"{number}: {error}"))
         if before < MOST_MEMORY < (now := _most_memory()):
             failures.append((number, "memory", f"{number}: {now // 1_000_000} MB"))
         if failures and failures[-1][0] == number:
@@ -149,8 +150,15 @@ def _import_everything() -> None:
 
 def main(count: int, seed: int, only: list[str], workers: int) -> int:
     _import_everything()
-    goldens = [each for each in golden_inputs() if not only or each[0] in only]
+    kinds = [each.__name__ for each in KINDS if each.__name__ in only]
+    formats = [each for each in only if each not in kinds]
+    goldens = [each for each in golden_inputs() if not formats or each[0] in formats]
     kept = Path(tempfile.mkdtemp(prefix="pantrace-fuzz-"))
+    # In a process of its own: engines with threads must not be forked.
+    made = get_context("fork").Process(target=Whole, args=(kept / "whole",))
+    made.start()
+    made.join()
+    assert made.exitcode == 0
     tally, began = Tally(), time.monotonic()
     left = deque(_chunks(count))
     while left:
@@ -158,7 +166,7 @@ def main(count: int, seed: int, only: list[str], workers: int) -> int:
         now = [left.popleft() for _ in range(min(20 * workers, len(left)))]
         again: list[list[int]] = []
         with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
-            for chunk, future in [(chunk, pool.submit(several, chunk, seed, goldens, kept)) for chunk in now]:
+            for chunk, future in [(chunk, pool.submit(several, chunk, seed, goldens, kept, kinds)) for chunk in now]:
                 try:
                     tally.add(chunk, future.result())
                 except BrokenProcessPool:

@@ -16,6 +16,7 @@ import pytest
 from fuzz.attempt import attempt
 from fuzz.mutations import mutated
 from fuzz.seeded import one
+from fuzz.whole import Whole
 from goldens import ROOT, golden_inputs
 from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, open_run, read_pile
@@ -28,14 +29,24 @@ from wrong_values import replaced, units
 TRIES = 10
 """For each format; the seed is fixed, so that a failure can be seen again."""
 
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return Whole(tmp_path_factory.mktemp("fuzz") / "whole")
+
+
+def _names(whole: Whole, golden: Path) -> dict[str, str]:
+    return {**whole.names, "whole": str(golden)}
+
+
 FORMATS = sorted({name for name, _ in golden_inputs()})
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_damaged_recording_is_read_or_refused_in_words(name: str, tmp_path: Path) -> None:
+def test_a_damaged_recording_is_read_or_refused_in_words(name: str, whole: Whole, tmp_path: Path) -> None:
     goldens = [each for each in golden_inputs() if each[0] == name]
     for number in range(TRIES):
-        one(1, number, goldens, tmp_path / "work")
+        one(1, number, goldens, whole, tmp_path / "work", only=("recording",))
 
 
 FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
@@ -78,7 +89,7 @@ FOUND: tuple[tuple[str, str, tuple[Any, ...], Any], ...] = (
 
 @pytest.mark.parametrize(("golden", "unit", "place", "value"), FOUND, ids=[f"{each[0]} {each[2]}" for each in FOUND])
 def test_what_was_found_stays_mended(
-    golden: str, unit: str, place: tuple[Any, ...], value: Any, tmp_path: Path
+    golden: str, unit: str, place: tuple[Any, ...], value: Any, whole: Whole, tmp_path: Path
 ) -> None:
     path = ROOT / golden
     out, copy = tmp_path / "out", tmp_path / path.name
@@ -88,7 +99,7 @@ def test_what_was_found_stays_mended(
     found.write(replaced(found.value, place, value), copy)
     list(validate(copy, path.parent.name))
     for seed in range(6):
-        attempt(copy, path.parent.name if seed % 2 else None, out, random.Random(seed))
+        attempt(copy, path.parent.name if seed % 2 else None, out, random.Random(seed), _names(whole, path))
 
 
 def _stumbling(path: Path, on_broken: Any) -> Run:
@@ -170,17 +181,17 @@ def test_the_formats_that_are_tried_are_all_that_there_are() -> None:
     assert {each for each in FORMATS if by_name(each).reads} == set(FORMATS)
 
 
-def test_a_database_that_lost_pages_is_told_in_words(tmp_path: Path) -> None:
+def test_a_database_that_lost_pages_is_told_in_words(whole: Whole, tmp_path: Path) -> None:
     """Its index still names a session of which the table has no row."""
     copy, out = tmp_path / "copy", tmp_path / "out"
     shutil.copytree(ROOT / "opencode/database-1.18.33", copy)
     out.mkdir()
     os.truncate(copy / "opencode.db", 161_036)
     for seed in range(6):
-        attempt(copy, "opencode", out, random.Random(seed))
+        attempt(copy, "opencode", out, random.Random(seed), _names(whole, ROOT / "opencode/database-1.18.33"))
 
 
-def test_a_name_that_no_file_can_have_is_a_reference_to_nothing(tmp_path: Path) -> None:
+def test_a_name_that_no_file_can_have_is_a_reference_to_nothing(whole: Whole, tmp_path: Path) -> None:
     copy, out = tmp_path / "copy", tmp_path / "out"
     shutil.copytree(ROOT / "atif/by_reference", copy)
     out.mkdir()
@@ -188,4 +199,4 @@ def test_a_name_that_no_file_can_have_is_a_reference_to_nothing(tmp_path: Path) 
     path.write_text(path.read_text().replace("trajectory.summ", "x" * 300))
     assert "x" * 300 in path.read_text()
     for seed in range(6):
-        attempt(copy, "atif", out, random.Random(seed))
+        attempt(copy, "atif", out, random.Random(seed), _names(whole, ROOT / "atif/by_reference"))

@@ -301,8 +301,11 @@ WRONG: list[tuple[Any, str]] = [
     (custom(score_range=None), 'score_range: it is missing; say which grades there are, such as {"min": 0, "max": 5}'),
     (custom(score_range={"min": 0, "max": 0.5}), "score_range: max: 0.5; judges give whole numbers: a range such as"),
     (custom(score_range={"max": 5}), "score_range: min: missing; judges give whole numbers"),
-    (custom(score_range={"min": 5, "max": 0}), "score_range: from 5 to 0 are no grades"),
-    (custom(score_range={"min": 0, "max": 1000}), "from 0 to 1000 are no grades; max must be above min, by 100 at"),
+    (custom(score_range={"min": 5, "max": 0}), "score_range: from 5 to 0 are not grades"),
+    (
+        custom(score_range={"min": 0, "max": 1000}),
+        "from 0 to 1000 are not grades; max must be above min, by at most 100",
+    ),
     (custom(score_range={**FIVE, "step": 1}), "score_range: unknown key 'step'; known: min, max, description"),
     (custom(agents="shop"), "metric m: agents: expected `array | null`, got `str`"),
 ]
@@ -451,12 +454,13 @@ def test_the_example_works_through_the_command_line(tmp_path: Path) -> None:
     scores = json.loads(run_cli("judge", str(EXAMPLES / "adk"), "--rubric", file, "--json").stdout)["scores"]
     unasked = {each["explanation"] for each in scores if each["metric"] == "shop_general_quality" and not each["value"]}
     assert (
-        "no judge configured: no project for Vertex AI (the rubric multi_turn_general_quality can stand in)" in unasked
+        "no judge configured: no project for Vertex AI (the rubric multi_turn_general_quality can replace it)"
+        in unasked
     )
     other = json.loads(run_cli("judge", str(EXAMPLES / "opencode"), "--rubric", file, "--json").stdout)
     assert {(each["status"], each["explanation"]) for each in other["scores"]} == {
         ("not_applicable", "it is a run of build, and the metric is for garden_shop"),
-        ("not_applicable", "it is no run of garden_shop"),
+        ("not_applicable", "it is not a run of garden_shop"),
     }
 
 

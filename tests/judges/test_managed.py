@@ -111,7 +111,7 @@ def test_a_score_that_its_verdicts_do_not_bear_out_is_kept_beside_them() -> None
         ({"score": float("nan")}, "not a number"),
         ({"score": 4.0}, "outside 0 to 1"),
         ({"score": 0.0, "error": {"code": 8, "message": "quota"}}, "error 8: quota"),
-        ({"rubric_verdicts": verdicts(True), "error": {"code": 13}}, "error 13: no further word"),
+        ({"rubric_verdicts": verdicts(True), "error": {"code": 13}}, "error 13: no details"),
     ],
 )
 def test_what_is_no_score_is_unscored_and_never_a_number(result: dict[str, Any], why: str) -> None:
@@ -189,7 +189,7 @@ def test_only_runs_of_the_agents_that_a_metric_is_for() -> None:
     mine = replace(QUALITY, agents=("planner", "counter"))
     assert isinstance(case_of(sample_of(), sample_of(), mine, None), dict)
     other = replace(sample_of(), case=Case(agent="writer"))
-    assert case_of(other, other, mine, None) == Absent("it is no run of planner or counter")
+    assert case_of(other, other, mine, None) == Absent("it is not a run of planner or counter")
 
 
 def test_rubrics_that_come_with_a_sample_are_sent_without_secrets_and_without_other_extras() -> None:
@@ -247,7 +247,7 @@ def test_without_a_project_nothing_is_sent() -> None:
     run = bench(Settings(models=("openai:m",)), Access(), judge=Scripted(_never))
     (score,) = _scores(run, sample_of())
     assert score.status == "unscored"
-    assert score.explanation == f"{NO_PROJECT} (the rubric general_quality can stand in)"
+    assert score.explanation == f"{NO_PROJECT} (the rubric general_quality can replace it)"
 
 
 def test_secrets_are_replaced_before_anything_is_sent() -> None:

@@ -9,7 +9,7 @@ import pytest
 from pantrace.engine.rubric_selection import select_rubrics
 from pantrace.errors import UsageError
 from pantrace.formats.explain.bundle import EVALS
-from pantrace.formats.explain.scored import scale_of
+from pantrace.formats.explain.scored_case import scale_of
 from pantrace.judges import INPUTS, check_rubric, load_rubric, prompt_for, rubric_names
 from pantrace.judges.cut import Block
 

@@ -33,7 +33,7 @@ UNUSABLE = {
     '{"score": 1, "reason": "quotes {"score": 5}"}': "broken JSON",
     '{"reason": "it claims {"score": 5}"}': "broken JSON",
     'It quotes {"score": 5}. Mine: {"reason": "bad", "score": ': "broken JSON",
-    'It quotes {"score": 5}. Mine: "score": 1': "another score behind",
+    'It quotes {"score": 5}. Mine: "score": 1': "another score after",
 }
 
 

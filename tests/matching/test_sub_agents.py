@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import Recording
+from pantrace.matching.recorded_data import Recording
 from pantrace.matching.sub_agents import sub_agents
 from pantrace.metrics import by_name
 from pantrace.model import Agent, Sample, Step, Text, ToolCall, Trajectory, Usage, agent_trajectories, usage_total

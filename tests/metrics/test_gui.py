@@ -279,7 +279,7 @@ def test_milestones_from_files(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (None, "cannot be read"),
-        ("{", "not as they should be"),
+        ("{", "not valid"),
         ('{"task": [{"name": "x"}]}', "step_index"),
         ('{"task": [{"name": "x", "step_index": 0, "expected_type": "click", "near": 1}]}', "near"),
     ],

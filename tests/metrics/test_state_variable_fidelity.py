@@ -26,7 +26,7 @@ def sample(expected: Any, actual: Any) -> Sample:
         (sample(None, {"a": 1}), "no state is expected"),
         (Sample(id="x", trajectory=Trajectory(state={}), expected=Trajectory()), "no state is expected"),
         (sample({}, {"a": 1}), "names no key"),
-        (sample({"a": 1}, None), "holds no state"),
+        (sample({"a": 1}, None), "has no state"),
     ],
 )
 def test_not_applicable(given: Sample, reason: str) -> None:

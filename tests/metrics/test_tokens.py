@@ -92,7 +92,7 @@ def test_a_usage_that_tells_nothing_is_no_usage() -> None:
 def test_a_total_alone_cannot_be_priced(given: Usage) -> None:
     score = by_name("token_usage").score(spent(given))
     assert (score.status, score.values["total_tokens"]) == ("not_applicable", 100)
-    assert score.explanation == "unknown cost: 1 calls tell neither input nor output tokens"
+    assert score.explanation == "unknown cost: 1 calls report neither input nor output tokens"
 
 
 def test_a_cost_without_tokens_is_a_reported_cost() -> None:

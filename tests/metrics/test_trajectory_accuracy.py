@@ -243,6 +243,6 @@ def test_a_run_of_which_nothing_was_recorded_did_not_miss_its_calls() -> None:
     found = scored(Sample(id="s", case=case, trajectory=silent))
     assert (found.status, found.explanation) == (
         "not_applicable",
-        "the recording holds nothing that the agent did",
+        "the recording has nothing that the agent did",
     )
     assert scored(Sample(id="s", case=case, trajectory=made(""))).value == 0.0, "it answered, and called nothing"

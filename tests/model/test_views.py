@@ -201,3 +201,18 @@ def test_an_answer_that_is_kept_is_not_the_callers_to_change() -> None:
     assert [pair.call.id for pair in call_pairs(found)] == ["1"]
     other = trajectory(step("agent", call("bash", "2")))
     assert [pair.call.id for pair in call_pairs(other)] == ["2"]
+
+
+def test_what_was_spent_in_all_has_sub_agents_given_up_branches_and_interrupted_responses() -> None:
+    from pantrace.library.spending import usage_spent
+    from pantrace.model import Step, Trajectory, Usage, usage_total
+
+    def step(name: str, parent: str | None, tokens: int, *, interrupted: bool = False) -> Step:
+        return Step(role="agent", id=name, parent=parent, usage=Usage(input=tokens, interrupted=interrupted))
+
+    child = Trajectory(steps=(step("c", None, 1_000),))
+    whole = Trajectory(steps=(step("a", None, 1), step("b", "a", 10), step("d", "a", 100)), children=(child,), leaf="d")
+    assert usage_spent(Trajectory()) is None
+    own, all_agents, spent = usage_total(whole), usage_total(whole, children=True), usage_spent(whole)
+    assert own is not None and all_agents is not None and spent is not None
+    assert (own.input, all_agents.input, spent.input) == (101, 1_101, 1_111)

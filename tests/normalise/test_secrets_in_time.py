@@ -43,6 +43,17 @@ SHAPES = {
     "numbers": "+1 ",
     "accounts": "AB12 ",
     "streets": "1 Aa ",
+    "vendors": "linear ",
+    "vendors with signs": "discord = '",
+    "keys": "key ",
+    "keys with quotes": 'secret_key "a',
+    "kubernetes": "kind: secret data: ",
+    "private keys": "-----begin private key-----",
+    "curl": 'curl -u "a',
+    "aws": "aws key ",
+    "comparisons": "'abcdefgh' == ",
+    "dots in a row": "MTk4NjIyNDgzNDcxOTI1MjQ4.",
+    "addresses of machines": "81.2.69.",
 }
 
 PROGRAM = """

@@ -48,7 +48,7 @@ def test_another_scheme_is_refused_in_words(text: str, words: str) -> None:
     "key", ["runs/../../etc/passwd", "runs/a//b", "runs/./a", "runs/a\0b", "runs/..\\..\\x", "runs"]
 )
 def test_a_key_that_is_no_file_name_is_refused(key: str) -> None:
-    with pytest.raises(ReadError, match="its key is no name of a file"):
+    with pytest.raises(ReadError, match="its key cannot be a file name"):
         below(Url("s3", "b", "runs"), key)
 
 

@@ -75,7 +75,7 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
     ("all not applicable", LINE, [not_applicable("a")], None, "a is not applicable: no tools"),
     ("a word is no number", LINE, [scored("a", "good")], None, "a is a word ('good'), not a number"),
     ("an unscored hard-fail metric", HARD, [unscored("a")], None, "a is unscored: no judge configured"),
-    ("off any scale", LINE, [scored("a", 9.0, None)], None, "a =9 declares no scale and lies outside 1 to 5"),
+    ("off any scale", LINE, [scored("a", 9.0, None)], None, "a =9 declares no scale and is outside 1 to 5"),
     (
         "mixed scales without a common one",
         {"weights": {"a": 1, "b": 1}, "composite_min": 1},
@@ -110,8 +110,8 @@ ROWS: list[tuple[str, dict[str, Any], list[Score], bool | None, str]] = [
         )
         for unscored_means in ("fail", "ignore")
     ),
-    ("not a number", LINE, [scored("a", float("nan"))], None, "a is nan, which is no number"),
-    ("beyond all numbers", LINE, [scored("a", float("inf"), None)], None, "a is inf, which is no number"),
+    ("not a number", LINE, [scored("a", float("nan"))], None, "a is nan, which is not a number"),
+    ("beyond all numbers", LINE, [scored("a", float("inf"), None)], None, "a is inf, which is not a number"),
     (
         "two judges that differ",
         LINE,
@@ -368,7 +368,7 @@ def test_a_stored_sentinel_counts_only_for_parity() -> None:
             'name = "p"\nversion = "1"\n[thresholds]\na = "high"\n',
             r"line 4: expected `float`, got `str` \(in thresholds\.a\)",
         ),
-        ('name = "p"\nversion = "1"\n[thresholds]\na = nan\n', "nan is no threshold"),
+        ('name = "p"\nversion = "1"\n[thresholds]\na = nan\n', "nan cannot be a threshold"),
         ('name = "p"\nversion = "1"\n[weights]\na = -1\nb = 2\n', "the weight of a is negative"),
         (
             'name = "p"\nversion = "1"\noptional = ["qualty"]\n[thresholds]\nquality = 1\n',

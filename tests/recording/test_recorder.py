@@ -156,7 +156,7 @@ def test_other_formats(tmp_path: Path, name: str, to: str) -> None:
         rec.model("hello", model="m", usage={"input": 3, "output": 1})
     told = only(path).trajectory
     assert told is not None and final_response(told) == "hello"
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         pantrace.recorder(path, to=to)
 
 
@@ -218,7 +218,7 @@ def test_no_value_stops_the_agent(tmp_path: Path) -> None:
     assert only(path).trajectory is not None
     (step, *_) = only(path).trajectory.steps  # type: ignore[union-attr]
     told = step.extra["recorder"]
-    assert told["odd"] == "(Unspeakable, whose text cannot be had: RuntimeError)" and told["huge"].startswith("0x")
+    assert told["odd"] == "(Unspeakable, without a text: RuntimeError)" and told["huge"].startswith("0x")
     assert "nested deeper than 100 levels" in str(told["endless"])
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from pantrace.wire.ziplog import reading
+from pantrace.wire.zip_archive import reading
 
 START = datetime(2026, 11, 15, 18, 28, 50, tzinfo=UTC)
 SAMPLE = "5a0c7f6e-1a5b-4a3e-9f5e-2f4f3f1d9b11"

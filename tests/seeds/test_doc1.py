@@ -305,7 +305,7 @@ def test_a_rubric_file_is_a_rubric_for_each_criterion(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (("score: 0\n", "score: 0.5\n"), "P2-H1: the score 0.5 is no whole number"),
+        (("score: 0\n", "score: 0.5\n"), "P2-H1: the score 0.5 is not a whole number"),
         (("criteria:\n  - id: P2-H1", "checks:\n  - id: P2-H1"), "it has no list `criteria`"),
         (("id: 2", "id: P2-H1"), "two criteria have the id 'P2-H1'"),
         (('name: "Why before how"', "name: [x]"), "criteria[0].name"),

@@ -153,7 +153,7 @@ def _measured(tmp_path: Path, *arguments: str) -> tuple[dict[str, Any], str]:
 def test_measuring_writes_what_it_is_told_and_leaves_out_what_nobody_says(tmp_path: Path) -> None:
     found, told = _measured(tmp_path)
     assert {"config_path", "backend", "device", "gpu_model", "memory_gb", "checkpoint_path"}.isdisjoint(found)
-    assert "config_path and backend left out, since the recordings do not say" in " ".join(told.split())
+    assert "config_path and backend left out, because the recordings do not say" in " ".join(told.split())
     assert found["dsl_mode"] == "coord"
     assert found["eval_duration_seconds"] >= 0
     assert found["eval_timestamp"].startswith("20")

@@ -13,7 +13,7 @@ import pytest
 from corpus import CORPUS, needs_corpus
 from pantrace import convert, read, validate
 from pantrace.metrics import by_name
-from pantrace.model import Sample, call_pairs, final_response, said, usage_total
+from pantrace.model import Sample, call_pairs, final_response, step_text, usage_total
 from pantrace.wire.json import decode
 from pantrace.wire.times import from_iso
 from seeds.a2a_log import A2ALog, accepted
@@ -96,7 +96,7 @@ def test_the_documents_examples_are_read_written_and_accepted_by_its_own_checks(
         ("tool_name", {"param": "value"})
     ]
     note = sample.trajectory.steps[-1]
-    assert (note.kind, said(note), note.state_delta) == (
+    assert (note.kind, step_text(note), note.state_delta) == (
         "note",
         "task working: Processing...",
         {"task_state": "working"},
@@ -165,7 +165,7 @@ def test_everything_that_the_logger_can_write_becomes_steps_calls_usage_and_stat
     sample = _one(everything_logged(tmp_path, output="The grant is sound."))
     trajectory = sample.trajectory
     assert trajectory is not None
-    told = [(step.role, step.kind, said(step)) for step in trajectory.steps]
+    told = [(step.role, step.kind, step_text(step)) for step in trajectory.steps]
     assert told[0] == ("system", "note", "task working: Starting background task")
     assert ("system", "note", "25%: Reading") in told
     assert ("system", "note", '{"items":50}') in told
@@ -266,4 +266,4 @@ def test_the_log_of_the_real_logger_is_read_whole() -> None:
     trajectory = _one(path).trajectory
     assert trajectory is not None
     assert final_response(trajectory) == "final"
-    assert [said(step) for step in trajectory.steps if step.kind == "note"] == ['{"k":1}', "task completed"]
+    assert [step_text(step) for step in trajectory.steps if step.kind == "note"] == ['{"k":1}', "task completed"]

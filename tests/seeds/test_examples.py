@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pantrace import convert, read, validate
-from pantrace.model import Sample, call_pairs, final_response, said, usage_total
+from pantrace.model import Sample, call_pairs, final_response, step_text, usage_total
 from pantrace.wire.json import decode
 
 TURNS = [
@@ -234,7 +234,7 @@ def _is_in(one: Any, other: Any) -> bool:
 def test_document_1_means_what_it_says(tmp_path: Path) -> None:
     trajectory = _one(_written(tmp_path, "vertex-seed")).trajectory
     assert trajectory is not None
-    assert [said(step) for step in trajectory.steps] == ["User input...", "Agent response..."]
+    assert [step_text(step) for step in trajectory.steps] == ["User input...", "Agent response..."]
     (pair,) = call_pairs(trajectory)
     assert (pair.call.name, pair.call.arguments) == ("fs.list", {"path": "src"})
     # `turn` is the place in `request.contents` at which the tool was called, counted from 1: the model's turn.

@@ -65,7 +65,7 @@ def test_going_on_keeps_the_header(tmp_path: Path) -> None:
 
 def test_no_run_begins_among_other_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"not empty \(it holds notes.txt\)"):
+    with pytest.raises(UsageError, match=r"not empty \(it contains notes.txt\)"):
         ours(tmp_path)
     with pytest.raises(UsageError, match="is a file"):
         ours(tmp_path / "notes.txt")

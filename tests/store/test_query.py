@@ -69,8 +69,8 @@ def test_several_runs_are_told_apart(run: Path, tmp_path: Path) -> None:
     [
         ("selec 1", "Parser Error"),
         ("select nothing from samples", 'Referenced column "nothing" not found'),
-        ("", "one question at a time; this is none"),
-        ("select 1; select 2", "one question at a time; this is 2"),
+        ("", "one query at a time; this is none"),
+        ("select 1; select 2", "one query at a time; this is 2"),
         ("select to_timestamp(started) from steps", "cast it"),
         ("pivot samples on epoch using count(*)", "name the values"),
     ],

@@ -23,13 +23,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_answer_without_end(run: Path) -> None:
-    with pytest.raises(UsageError, match=r"the answer is larger than 10 MB \([\d,]+ rows so far\); ask for less"):
+    with pytest.raises(UsageError, match=r"the answer is larger than 10 MB \([\d,]+ rows so far\); select less"):
         query(run, "select * from range(1000000000000)", memory=10 * MB)
 
 
 def test_a_question_that_needs_too_much(run: Path) -> None:
     asked = "select count(*) from (select x from range(100000000) as a(x) order by hash(x))"
-    with pytest.raises(UsageError, match="the question needs more than 10 MB of memory, or too much of the disk"):
+    with pytest.raises(UsageError, match="the query needs more than 10 MB of memory, or too much disk space"):
         query(run, asked, memory=10 * MB)
 
 

@@ -69,7 +69,7 @@ CASES: dict[str, tuple[str, int, tuple[str, ...]]] = {
         0,
         ("token_usage.total_tokens", "54.3 %", "$0.0054"),
     ),
-    "metrics": ("metrics", 0, ("swallowed_errors.failed_tool_calls", "failed calls that nobody mentioned")),
+    "metrics": ("metrics", 0, ("swallowed_errors.failed_tool_calls", "failed calls that the answer does not mention")),
     "migrate": ("migrate examples/openadapt/eval.json -o new", 0, ("openadapt-eval: migrated",)),
     "plot": ("plot examples/openadapt/eval.json -o picture.svg", 0, ("drew 1 evaluation to picture.svg",)),
     "power": ("power --delta 0.05", 0, ("1,438 cases: a difference of 0.05 is found 80% of the time", "Assumed: ")),
@@ -134,7 +134,7 @@ OTHERS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "show-list": ("show examples --sort cost", 0, ("total",)),
     "show-one": ("show examples --sample ses_e1f8 --no-pager", 0, ()),
     "compare-runs": ("compare results results", 0, ("19 of 19 comparisons: not proven", "-v shows all metrics")),
-    "gate-alone": ("gate results", 1, ("demo-profile", "--profile NAME decides by another")),
+    "gate-alone": ("gate results", 1, ("demo-profile", "--profile NAME uses another")),
     "error": ("convert examples/opencode --to vertx -o out.json", 2, ("did you mean vertex",)),
     "torn": ("show torn.json", 2, ("the JSON is cut off at byte 3,000 of 3,000",)),
 }

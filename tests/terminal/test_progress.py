@@ -19,7 +19,7 @@ from pantrace.engine.executor import Engine
 from pantrace.library.measure import measuring
 from pantrace.model import Sample, Step, Text
 from pantrace.wire.json import encode
-from pantrace.wire.pace import Pace, watching
+from pantrace.wire.progress import Progress, watching
 from pseudo_terminal import PANTRACE, ROOT, Seen, pantrace, untroubled, watch
 
 MANY = 800
@@ -152,7 +152,7 @@ def test_what_other_processes_have_done_counts(tmp_path: Path) -> None:
     inputs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for number, path in enumerate(inputs, 1):
         path.write_bytes(b"x" * 100 * number)
-    pace = Pace()
+    pace = Progress()
     pace.expect([*inputs, tmp_path / "gone.jsonl"])
     assert (pace.expected, pace.done()) == (300, 0)
     pace.begin(inputs[0])
@@ -164,7 +164,7 @@ def test_what_other_processes_have_done_counts(tmp_path: Path) -> None:
 
 
 def test_what_waits_for_judges_is_not_done() -> None:
-    pace = Pace()
+    pace = Progress()
     pace.expected = 1000
     pace.add(size=800)
     pace.taken, pace.samples = 40, 10
@@ -184,7 +184,7 @@ def test_judge_and_other_processes_tell_how_far_they_are(tmp_path: Path) -> None
         pace.samples += 1
         shares.append((pace.expected, pace.done()))
 
-    with watching(Pace()) as pace:
+    with watching(Progress()) as pace:
         library.judge(tmp_path, rubrics="safety", on_sample=count)
     # All six were read before the first was judged.
     assert [(expected, round(done * 6 / size, 6)) for expected, done in shares] == [(size, n) for n in range(1, 7)]
@@ -194,7 +194,7 @@ def test_judge_and_other_processes_tell_how_far_they_are(tmp_path: Path) -> None
         lambda: library.check(tmp_path, rules="stateless-handoff", engine=two, on_sample=count),
     ):
         shares.clear()
-        with watching(Pace()) as pace:
+        with watching(Progress()) as pace:
             work()
         assert [pace.samples, pace.expected, pace.done()] == [6, size, size]
         assert shares[0] == (size, 0) and shares[-1] == (size, size / 2)  # the second part is done when it is counted
@@ -346,7 +346,7 @@ def test_what_is_not_text_stays_off_the_screen(tmp_path: Path) -> None:
     seen = pantrace(*words, folder=tmp_path)
     untroubled(seen)
     assert seen.code == 2
-    assert seen.words == "error: inspect is not text, which a terminal could not show: name a file with -o"
+    assert seen.words == "error: inspect is binary and cannot be shown in a terminal: name a file with -o"
     assert pantrace(*words, folder=tmp_path, stdout=tmp_path / "out.eval").code == 0
     assert (tmp_path / "out.eval").read_bytes().startswith(b"PK")
 

@@ -356,3 +356,18 @@ def test_markdown_is_short_and_text_stays_text(tmp_path: Path) -> None:
     assert "<script" not in page.replace("\\<script", "")
     assert "\n|" in page
     assert len(page) < 30_000
+
+
+def test_the_page_of_a_sample_tells_what_was_spent_on_branches_that_were_given_up() -> None:
+    from pantrace.model import Sample, Step, Trajectory, Usage
+    from pantrace.viewer.sample_page import page_of
+    from pantrace.viewer.shown import ShownSample
+
+    def step(name: str, parent: str | None, tokens: int) -> Step:
+        return Step(role="agent", id=name, parent=parent, model="gpt-4o", usage=Usage(input=tokens, output=0))
+
+    steps = (step("a", None, 1_000), step("b", "a", 10_000), step("c", "a", 100))
+    for leaf, spent in (("c", 11_100), (None, None)):
+        sample = Sample(id="s", trajectory=Trajectory(steps=steps, leaf=leaf))
+        page = page_of(ShownSample(sample), "s", [], [])
+        assert (page["spent"] or {}).get("tokens") == spent

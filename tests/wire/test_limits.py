@@ -17,7 +17,7 @@ import zstandard
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample
-from pantrace.wire import files, ziplog
+from pantrace.wire import files, zip_archive
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import NonFinite, decode, decode_as, decode_document, encode, typed_decoder
@@ -107,6 +107,17 @@ def test_a_torn_gzip_gives_its_whole_lines_first(tmp_path: Path) -> None:
         list(found)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_read_as_utf_8(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    text = "".join(f'{{"a": "日本語 🌱 {number}"}}\n' for number in range(2_000))
+    path.write_bytes(f"\ufeff{text}".encode(encoding))
+    assert b"".join(line for _, line in files.lines(path)).decode() == text
+    assert files.read_all(path).decode() == text
+    path.write_bytes(path.read_bytes()[:-5])  # torn in the middle of a letter
+    assert b"".join(line for _, line in files.lines(path)).decode() == text[:-3]
+
+
 def test_a_damaged_gzip_is_told_in_words(tmp_path: Path) -> None:
     path = tmp_path / "x"
     data = bytearray(gzip.compress(random.Random(4).randbytes(5_000)))
@@ -121,7 +132,7 @@ def test_only_regular_files_are_opened(tmp_path: Path) -> None:
     for read in (files.read_all, lambda path: list(files.lines(path)), lambda path: Head(path).data):
         with pytest.raises(ReadError, match="not a regular file but a pipe"):
             read(tmp_path / "pipe")
-    with pytest.raises(ReadError, match="not a regular file but a pipe"), ziplog.reading(tmp_path / "pipe"):
+    with pytest.raises(ReadError, match="not a regular file but a pipe"), zip_archive.reading(tmp_path / "pipe"):
         pass
     with pytest.raises(ReadError, match="not a regular file but a device"):
         files.read_all(Path("/dev/zero"))
@@ -142,9 +153,9 @@ def test_a_person_may_raise_the_limit(tmp_path: Path) -> None:
     assert "'many' is not a size such as 500MB or 4GB" in done.stderr
 
 
-def archive(path: Path, members: dict[str, bytes], compression: ziplog.Compression) -> Path:
+def archive(path: Path, members: dict[str, bytes], compression: zip_archive.Compression) -> Path:
     with path.open("wb") as file:
-        writer = ziplog.Writer(file, compression)
+        writer = zip_archive.Writer(file, compression)
         for name, content in members.items():
             writer.add(name, content)
         writer.finish()
@@ -152,9 +163,11 @@ def archive(path: Path, members: dict[str, bytes], compression: ziplog.Compressi
 
 
 @pytest.mark.parametrize("compression", ["zstd", "deflate"])
-def test_one_member_that_is_a_bomb_does_not_hide_the_others(compression: ziplog.Compression, tmp_path: Path) -> None:
+def test_one_member_that_is_a_bomb_does_not_hide_the_others(
+    compression: zip_archive.Compression, tmp_path: Path
+) -> None:
     path = archive(tmp_path / "x", {"bomb": b"a" * 40 * MB, "good": b"{}"}, compression)
-    with ziplog.reading(path) as found:
+    with zip_archive.reading(path) as found:
         assert found.read("good") == b"{}"
         with pytest.raises(ReadError, match="unpacks to more than 32 MB") as refused:
             found.read("bomb")
@@ -162,21 +175,23 @@ def test_one_member_that_is_a_bomb_does_not_hide_the_others(compression: ziplog.
 
 
 @pytest.mark.parametrize("compression", ["zstd", "deflate"])
-def test_small_members_that_are_too_much_together_are_refused(compression: ziplog.Compression, tmp_path: Path) -> None:
+def test_small_members_that_are_too_much_together_are_refused(
+    compression: zip_archive.Compression, tmp_path: Path
+) -> None:
     path = archive(tmp_path / "x", {str(number): b"a" * 20 * MB for number in range(4)}, compression)
-    with pytest.raises(ReadError, match="unpacks to more than 64 MB"), ziplog.reading(path):
+    with pytest.raises(ReadError, match="unpacks to more than 64 MB"), zip_archive.reading(path):
         pass
 
 
 @pytest.mark.parametrize("compression", ["zstd", "deflate", "stored"])
 @pytest.mark.parametrize("declared", [10, 20 * MB])
-def test_declared_sizes_are_not_believed(compression: ziplog.Compression, declared: int, tmp_path: Path) -> None:
+def test_declared_sizes_are_not_believed(compression: zip_archive.Compression, declared: int, tmp_path: Path) -> None:
     path = archive(tmp_path / "x", {"lies": b"a" * MB}, compression)
     data = bytearray(path.read_bytes())
     for signature, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         struct.pack_into("<I", data, data.rindex(signature) + place, declared)
     path.write_bytes(data)
-    with ziplog.reading(path) as found, pytest.raises(ReadError, match=r"cannot be unpacked|checksum"):
+    with zip_archive.reading(path) as found, pytest.raises(ReadError, match=r"cannot be unpacked|checksum"):
         found.read("lies")
 
 
@@ -186,11 +201,11 @@ def test_a_directory_that_declares_gigabytes_is_not_believed(tmp_path: Path) -> 
     end = data.rindex(b"PK\x05\x06")
     struct.pack_into("<I", data, end + 12, 0xFFFFFFF0)
     path.write_bytes(data)
-    with ziplog.reading(path) as found:
+    with zip_archive.reading(path) as found:
         assert found.read("a") == b"{}"
     struct.pack_into("<I", data, data.rindex(b"PK\x01\x02") + 20, 0xFFFFFFF0)
     path.write_bytes(data)
-    with ziplog.reading(path) as found, pytest.raises(ReadError, match="longer than the archive"):
+    with zip_archive.reading(path) as found, pytest.raises(ReadError, match="longer than the archive"):
         found.read("a")
 
 
@@ -200,7 +215,7 @@ def test_an_archive_of_too_many_members_is_refused(tmp_path: Path) -> None:
     locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, path.stat().st_size, 1)
     last = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 46, 0xFFFFFFFF, 0)
     path.write_bytes(path.read_bytes() + end + locator + last)
-    with pytest.raises(ReadError, match="more than 2,000,000 members"), ziplog.reading(path):
+    with pytest.raises(ReadError, match="more than 2,000,000 members"), zip_archive.reading(path):
         pass
 
 

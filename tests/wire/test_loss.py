@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pantrace.model import Run, Sample, Source, Step, Text, ToolCall, ToolResult, Trajectory, Usage
-from pantrace.wire.loss import general, header_losses, sample_losses
+from pantrace.wire.loss import general_path, header_losses, sample_losses
 
 
 def sample(*steps: Step, **fields: Any) -> Sample:
@@ -124,7 +124,7 @@ def test_the_formats_own_reason_is_given_for_the_longest_path_it_explains() -> N
 
 def test_a_general_path_has_no_numbers_and_ends_at_a_formats_name() -> None:
     assert (
-        general("trajectory.steps[12].parts[0].extra.opencode.metadata.x")
+        general_path("trajectory.steps[12].parts[0].extra.opencode.metadata.x")
         == "trajectory.steps[].parts[].extra.opencode"
     )
 

@@ -16,7 +16,7 @@ from pantrace.engine.convert import convert
 from pantrace.engine.read import Notes, read_pile
 from pantrace.errors import ReadError
 from pantrace.wire import files, sqlite
-from pantrace.wire.cuts import by_lines
+from pantrace.wire.input_cuts import by_lines
 from pantrace.wire.limits import allow_record, limits, set_limits
 from pantrace.wire.rows import read_log, read_rows
 

@@ -66,7 +66,7 @@ def test_a_torn_first_line_does_not_hide_the_rest(tmp_path: Path) -> None:
 def test_a_torn_array_gives_its_whole_items(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(b'[{"a": "x,]"},\n {"a": [2, 3]},\n {"a": ')
-    cut = "the JSON is cut off at byte 38 of 38: the item that begins here has no end"
+    cut = "the JSON is cut off at byte 38 of 38: the item that starts here does not end"
     assert rows(path) == ([{"a": "x,]"}, {"a": [2, 3]}], [f"FILE: item 3, line 2: {cut} ({UNFINISHED})"])
 
 

@@ -311,3 +311,18 @@ def test_nothing_stays_in_the_folder_for_temporary_files(tmp_path: Path, monkeyp
         path, amount = left_behind(tmp_path / state, state)
         assert sums(path) == (amount, 0)
     assert list(room.iterdir()) == []
+
+
+def test_a_table_of_an_unknown_module_does_not_hide_the_others(tmp_path: Path) -> None:
+    """Extensions for vectors and search put virtual tables beside ordinary ones, which need no module."""
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("create table sessions (id text, title text)")
+        database.execute("pragma writable_schema = on")
+        made = "CREATE VIRTUAL TABLE vectors USING vec_nobody_has(id)"
+        database.execute("insert into sqlite_master values ('table', 'vectors', 'vectors', 0, ?)", (made,))
+        database.commit()
+    with closing(sqlite3.connect(path)) as database:
+        with pytest.raises(sqlite3.OperationalError, match="no such module"):
+            database.execute("pragma table_info(vectors)").fetchall()
+        assert sqlite.tables(database) == {"sessions": ("id", "title")}

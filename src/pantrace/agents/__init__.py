@@ -88,7 +88,7 @@ def agent_of(spec: str, around: Surroundings) -> Agent:
     known = [each.partition(":")[0] for each in KINDS]
     close = get_close_matches(kind, known, n=1)
     hint = f"did you mean {close[0]}{':' if colon else ''}?" if close else f"known: {', '.join(KINDS)}"
-    raise UsageError(f"{spec!r} names no agent; {hint}")
+    raise UsageError(f"{spec!r} is not an agent; {hint}")
 
 
 class _NoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from functools import partial
 
 from pantrace.model import Record, Step
 from pantrace.wire.openai_chat import messages_to, step_from
-from pantrace.wire.usage_words import usage_of
+from pantrace.wire.usage_names import usage_of
 
 from .agent import AgentFailed, Answer, Trial
 from .model_loop import OPENAI, answer_with, offered

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 from pantrace.model import Record, Step
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.openai_responses import parts_from, step_items
 from pantrace.wire.openai_usage import usage_from
-from pantrace.wire.rest import as_extra, rest_of
 
 from .agent import AgentFailed, Answer, Trial
 from .model_loop import OPENAI, answer_with, offered

@@ -12,8 +12,9 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Record, Usage
+from pantrace.wire.text_file import read_text
 from pantrace.wire.times import from_iso
-from pantrace.wire.toml import parsed
+from pantrace.wire.toml import parse
 
 _LONGEST_NAME = 200
 """Letters: no model is called by more, and the patterns below take time with the square of them."""
@@ -141,10 +142,7 @@ def catalog(path: str | None = None) -> Catalog:
     shipped = _parse(files("pantrace.catalog").joinpath("models.toml").read_text("utf-8"), "models.toml")
     if path is None:
         return shipped
-    try:
-        own = _parse(Path(path).read_text("utf-8"), path)
-    except OSError as error:
-        raise UsageError(f"cannot read the price table {path}: {error.strerror}") from None
+    own = _parse(read_text(Path(path)), path)
     if own.currency != shipped.currency:
         raise UsageError(f"{path}: prices must be in {shipped.currency}, not {own.currency}")
     models = {**shipped.models, **{name.lower(): model for name, model in own.models.items()}}
@@ -153,7 +151,7 @@ def catalog(path: str | None = None) -> Catalog:
 
 def _parse(text: str, path: str) -> Catalog:
     try:
-        return msgspec.convert(parsed(text), Catalog, strict=False)
+        return msgspec.convert(parse(text), Catalog, strict=False)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise UsageError(f"{path} is not a price table: {error}") from None
 

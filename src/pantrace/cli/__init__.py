@@ -37,13 +37,13 @@ GROUPS = {
         "rubrics": "List the rubrics that judges grade by, or show some.",
     },
     "Run": {
-        "run": "Put questions to an agent, record what it does, and decide.",
-        "collect": "Record what OpenTelemetry sends: a receiver on this machine.",
+        "run": "Run an agent on a dataset, record it, and evaluate it.",
+        "collect": "Receive OpenTelemetry data on this machine and record it.",
     },
     "Decide": {
-        "eval": "Evaluate recordings: measure, check, judge, decide, keep.",
+        "eval": "Evaluate recordings: measure, check, judge, decide.",
         "gate": "Decide a run directory by a profile or against a baseline.",
-        "profiles": "List the profiles that samples are decided by.",
+        "profiles": "List the profiles, which decide whether samples pass.",
         "init": "Write a commented plan for eval.",
     },
     "Compare": {
@@ -54,7 +54,7 @@ GROUPS = {
         "aggregate": "Average several evaluations.",
     },
     "Keep": {
-        "query": "Ask run directories a question in SQL.",
+        "query": "Query run directories with SQL.",
         "schema": "Print the JSON Schema of the native format.",
     },
 }
@@ -63,7 +63,7 @@ GROUPS = {
 COMMANDS = {name: told for group in GROUPS.values() for name, told in group.items()}
 
 EPILOG = """
-Exit codes: 0 fine or passed, 1 failed (a gate, a rule, violations, a loss that --strict refuses), 2 wrong usage or
+Exit codes: 0 success or passed, 1 failed (a gate, a rule, violations, a loss that --strict refuses), 2 wrong usage or
 unreadable input, 3 could not decide. Shell completion: docs/commands.md.
 """
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     "--by",
     multiple=True,
     metavar="FIELD",
-    help="Groups of their own for each backend, dsl_mode, model, agent, task, format, label.NAME or config.NAME; "
-    "repeat for combinations.",
+    help="Group by backend, dsl_mode, model, agent, task, format, label.NAME or config.NAME; repeat for combinations.",
 )
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric; repeat for more.")
 @click.option(

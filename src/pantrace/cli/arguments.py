@@ -119,7 +119,7 @@ def kept_at_home(since: float | None = None) -> list[Kept]:
     found = [each for place in usual_places(Path.home(), Path.cwd(), os.environ) for each in kept_in(place)]
     wanted = [each for each in found if since is None or each.newest >= since]
     if not wanted:
-        raise UsageError("no tool that is known keeps recordings on this machine; name a path")
+        raise UsageError("no known tool has recordings on this machine; name a path")
     return wanted
 
 
@@ -133,7 +133,7 @@ from_format = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 as_csv = click.option("--csv", "as_csv", is_flag=True, help="Print the result as CSV.")
-verbose = click.option("-v", "--verbose", is_flag=True, help="List everything that is otherwise cut short.")
+verbose = click.option("-v", "--verbose", is_flag=True, help="List everything; by default, long lists are cut short.")
 
 
 def to_format(help_text: str, **others: Any) -> Callable[[Any], Any]:
@@ -153,7 +153,7 @@ def metric_names(help_text: str) -> Callable[[Any], Any]:
     )
 
 
-sub_agents = click.option("--sub-agents", is_flag=True, help="Also take each sub-agent as a sample of its own.")
+sub_agents = click.option("--sub-agents", is_flag=True, help="Also treat each sub-agent as a separate sample.")
 
 
 def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -187,7 +187,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
             "wheres",
             multiple=True,
             metavar="COND",
-            help="Only samples where this holds: agent=build, label.difficulty!=easy, title~^S1, cost>0.01, "
+            help="Only samples for which this is true: agent=build, label.difficulty!=easy, title~^S1, cost>0.01, "
             "created>2026-11-15. Repeat to require several; docs/select.md lists the fields.",
         ),
         option(
@@ -296,7 +296,7 @@ def keep_inputs(
     recordings, others = list(recordings), list(others)
     for each in (*recordings, *others):
         if each and "://" in each:
-            raise UsageError(f"{each}: only `eval --out` writes to a bucket; write a file here, and copy it")
+            raise UsageError(f"{each}: only `eval --out` writes to a bucket; write a local file and copy it")
     if "" in (*recordings, *others):
         raise UsageError("the name of an output is empty")
     outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
@@ -334,5 +334,5 @@ calibration_files = click.option(
     "calibrations",
     multiple=True,
     metavar="FILE",
-    help="What `pantrace calibrate` found: which judges may decide; repeat for more.",
+    help="Result of `pantrace calibrate`, which says which judges may decide; repeat for more.",
 )

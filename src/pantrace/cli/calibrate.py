@@ -23,21 +23,23 @@ if TYPE_CHECKING:
 
 @click.command("calibrate")
 @sources
-@click.option("--labels", "labels", required=True, metavar="FILE", help="What people say: CSV, JSON or JSON Lines.")
-@click.option("--label", metavar="NAME", help="FILE is a dataset; take this label of its cases (quality_band).")
-@click.option("--order", metavar="WORST,…,BEST", help="The order of labels that are words.")
+@click.option("--labels", "labels", required=True, metavar="FILE", help="People's labels: CSV, JSON or JSON Lines.")
+@click.option("--label", metavar="NAME", help="FILE is a dataset; use this label of its cases (quality_band).")
+@click.option("--order", metavar="WORST,…,BEST", help="The order of labels that are words, such as poor,good.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this score; repeat for more.")
+@click.option("--threshold", "thresholds", multiple=True, metavar="METRIC=N", help="The lowest score that passes.")
 @click.option(
-    "--threshold", "thresholds", multiple=True, metavar="METRIC=N", help="The score from which on a sample passes."
+    "--min-labels", type=click.IntRange(1), default=50, show_default=True, help="Minimum number of labelled samples."
 )
-@click.option("--min-labels", type=click.IntRange(1), default=50, show_default=True, help="Least labelled samples.")
-@click.option("--min-auc", type=click.FloatRange(0, 1), help="Least AUC; without it, certainly better than chance.")
-@click.option("--min-kappa", type=click.FloatRange(-1, 1), help="Least kappa.")
-@click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Least accuracy.")
 @click.option(
-    "-o", "--output", "out", metavar="FILE", help="Where to keep it; for a run directory: calibration.json in it."
+    "--min-auc", type=click.FloatRange(0, 1), help="Minimum AUC; without it, the whole interval must be above 0.5."
 )
-@click.option("--details", is_flag=True, help="Tables of labels and scores also for many metrics.")
+@click.option("--min-kappa", type=click.FloatRange(-1, 1), help="Minimum kappa.")
+@click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Minimum accuracy.")
+@click.option(
+    "-o", "--output", "out", metavar="FILE", help="File to write; default for a run directory: calibration.json in it."
+)
+@click.option("--details", is_flag=True, help="Print tables of labels and scores even for many metrics.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a judge falls short.")
 @from_format
 @as_json
@@ -60,8 +62,8 @@ def command(
 ) -> None:
     """Compare judges with labels: do they agree with people, and can they tell good from bad?
 
-    SRC is a run directory or any recording with scores. Labels have the columns sample and label, and perhaps epoch
-    and metric; or a column for each metric. They are grades on the metric's scale, pass and fail, or words with
+    PATH is a run directory or any recording with scores. Labels have the columns sample and label, and optionally
+    epoch and metric; or a column for each metric. They are grades on the metric's scale, pass and fail, or words with
     an --order.
 
     The result is stored with the hash of the rubric and the names of the models. `eval` and `gate` use it to see
@@ -112,7 +114,7 @@ def command(
             say(f"kept in {target}")
     tell_left_out(notes)
     if not found:
-        say("no score of a judge has a label: are the samples of the labels those of the run? (--metric names others)")
+        say("no judge's score has a label: do the sample ids in the labels match the run? (--metric: other scores)")
         raise click.exceptions.Exit(3)
     if gate and not all(each.calibrated for each in found):
         raise click.exceptions.Exit(1)
@@ -184,15 +186,15 @@ def _tell_one(found: Calibration, in_full: bool) -> None:
         table(["label \\ score", *columns], rows, right=tuple(columns))
     if found.corrected_rate is not None and in_full:
         click.echo(
-            f"  passes as the judge counts {estimate_words(found.counted_rate)}, "
-            f"without its errors {estimate_words(found.corrected_rate)}\n"
-            f"  right about good ones {estimate_words(found.sensitivity)}, "
+            f"  pass rate by the judge {estimate_words(found.counted_rate)}, "
+            f"corrected for its errors {estimate_words(found.corrected_rate)}\n"
+            f"  right about good samples {estimate_words(found.sensitivity)}, "
             f"about bad ones {estimate_words(found.specificity)}"
         )
     for pair in found.pairs if in_full else found.pairs[-1:]:
         words = "tells" if pair.auc.low is not None and pair.auc.low > 0.5 else "does not tell"
-        click.echo(f"  {words} {pair.better} from {pair.worse}: AUC {estimate_words(pair.auc)}")
+        click.echo(harmless(f"  {words} {pair.better} from {pair.worse}: AUC {estimate_words(pair.auc)}"))
     for line in (*(found.notes if in_full else ()), *(f"not calibrated: {why}" for why in found.why_not)):
-        click.echo(folded(f"  {line}", width_of(sys.stdout), "  "))
+        click.echo(folded(harmless(f"  {line}"), width_of(sys.stdout), "  "))
     if found.unscored:
         click.echo(f"  {found.unscored} labelled samples have no score")

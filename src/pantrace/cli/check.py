@@ -26,7 +26,7 @@ CI_RATE = 0.8
 @sources
 @from_format
 @click.option("--rules", "rules", multiple=True, metavar="FILE|PACK", help="A rule file or a pack; repeat for more.")
-@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the checks of this Python file.")
+@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also use the checks in this Python file.")
 @option(
     "--min-pass-rate",
     "min_pass_rate",
@@ -41,7 +41,7 @@ CI_RATE = 0.8
     "as_",
     type=click.Choice(["nothing", "pass"]),
     default="nothing",
-    help="`pass` counts as the original Layer 1 did.",
+    help="`pass` counts like the original Layer 1.",
 )
 @click.option("--junit", metavar="FILE", help="Write JUnit XML.")
 @output("Write the report as JSON.")

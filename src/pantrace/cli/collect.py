@@ -11,15 +11,15 @@ from .output import say
 
 
 @click.command("collect")
-@click.option("--out", required=True, metavar="DIR", help="Where the recordings go; made where it is not there.")
-@click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 takes a free one.")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Stop by itself after so long.")
+@click.option("--out", required=True, metavar="DIR", help="Directory for the recordings; created if it does not exist.")
+@click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 chooses a free port.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Stop after N minutes.")
 def command(out: str, port: int, minutes: float | None) -> None:
-    """Record what OpenTelemetry sends: an OTLP/HTTP receiver on this machine.
+    """Receive OpenTelemetry data (OTLP/HTTP) on this machine and record it.
 
-    Any agent that OpenTelemetry, OpenInference or OpenLLMetry instruments is recorded without a line of code: start
-    this, and the agent with the variables that it prints. Traces and logs go to one file for each trace, as they come.
-    Ctrl-C ends it. Protobuf and JSON, gzip; only this machine is listened to.
+    Agents instrumented with OpenTelemetry, OpenInference or OpenLLMetry are recorded without changing their code: start
+    this, then start the agent with the variables that it prints. Each trace gets its own file. Accepts traces and logs
+    as protobuf or JSON, also with gzip, only from this machine. Press Ctrl-C to stop.
 
     \b
     pantrace collect --out runs/

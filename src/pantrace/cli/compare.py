@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     "--flips",
     type=click.IntRange(min=0),
     metavar="N",
-    help="So many changed cases each way (5); with -v 10, by metric.",
+    help="List up to N changed cases each way (5; with -v 10 per metric).",
 )
 @verbose
 @as_json
@@ -105,7 +105,7 @@ def command(
     from .judge import tell_judging
 
     if trend and (gate or margins or all_pairs or markdown or split or rubrics):
-        raise UsageError("--trend shows a history: it goes with --metric, --cluster, --pair-by and --json only")
+        raise UsageError("--trend can be combined only with --metric, --cluster, --pair-by and --json")
     keep_inputs(runs, others=[markdown])
     sources = [(path, expand((path,))) for path in unfold(runs)]
     if trend:
@@ -207,7 +207,7 @@ def _tell_answers(found: Sequence[Comparison]) -> None:
     for verdict, words in (("inconclusive", "not proven"), ("equivalent", "equivalent")):
         count = sum(each.verdict == verdict for each in others)
         if count:
-            sentence(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json tells each)")
+            sentence(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json shows each)")
 
 
 def _rows(
@@ -286,8 +286,8 @@ def _tell_history(found: History) -> None:
             )
         made = ["made"] if dated else []
         table(["run", *made, "value", "change", "since", "holds up"], rows, spare=("made",))
-    told = "" if found.in_time else " Runs are in the order given: not all say when they were made."
-    sentence(f"A mark stands where a change since the last mark is proven ({found.correction}).{told}")
+    told = "" if found.in_time else " Runs are in the order given, because some have no time."
+    sentence(f"A mark shows a proven change since the last mark ({found.correction}).{told}")
 
 
 def as_markdown(found: Comparisons) -> str:

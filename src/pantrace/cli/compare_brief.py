@@ -52,5 +52,5 @@ def methods_briefly(found: Sequence[Comparison]) -> list[str]:
             f"{few(len(small), 'metric')} of {len(found)} {'has' if len(small) == 1 else 'have'} only {span} pairs of "
             "cases, which can hardly show a difference (`pantrace power` says how many it takes)."
         )
-    told.append("-v shows all metrics, each with its method and notes; --metric NAME looks at one.")
+    told.append("-v shows all metrics, each with its method and notes; --metric NAME shows one.")
     return told

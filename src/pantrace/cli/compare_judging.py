@@ -26,9 +26,9 @@ def judging(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @click.option("--judge", "model", metavar="PROVIDER:MODEL", help="With --rubric: the judge.")
     @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
-    @click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
+    @click.option("--cache", metavar="FILE", help="File that stores replies; by default in the user's cache folder.")
     @click.option("--replay", is_flag=True, help="Answer from the cache only.")
-    @click.option("--no-redact", is_flag=True, help="Send texts as they are, secrets included.")
+    @click.option("--no-redact", is_flag=True, help="Send texts unchanged, including secrets.")
     @wraps(command)
     def with_judge(
         model: str | None, base_url: str | None, cache: str | None, replay: bool, no_redact: bool, **rest: Any

@@ -27,20 +27,22 @@ if TYPE_CHECKING:
 
 @click.command("convert")
 @sources
-@to_format("The format to write (`pantrace formats` lists them); not needed where the output's name says it: log.eval.")
+@to_format("The format to write (`pantrace formats` lists them); not needed if the output's name implies it: log.eval.")
 @output("File to write; a directory for formats with one sample per file; - is stdout.", default=None)
 @from_format
 @click.option("--option", "options", multiple=True, metavar="K=V", help="A writer's option; repeat for more.")
 @click.option(
     "--loss",
     metavar="FILE",
-    help="Write every loss, and what only pantrace can read, as a JSON line {sample, path, what, why}.",
+    help="Write every loss, and every value that only pantrace can read, as a JSON line {sample, path, what, why}.",
 )
 @click.option("--no-loss", is_flag=True, help="Do not measure what is lost (faster).")
-@click.option("--no-carry", is_flag=True, help="Write plain files: keep nothing under a `pantrace` key of ours.")
+@click.option("--no-carry", is_flag=True, help="Write plain files, without extra data under a `pantrace` key.")
 @click.option("--strict", is_flag=True, help="Refuse to lose anything (exit 1) or to skip a broken record (exit 2).")
 @click.option(
-    "--no-sub-agents", is_flag=True, help="Leave sub-agents out; else they go where the format has room, or get rows."
+    "--no-sub-agents",
+    is_flag=True,
+    help="Leave out sub-agents. By default they are written inside their sample, or as separate samples.",
 )
 @selecting
 @engine_options
@@ -92,9 +94,9 @@ def command(
     if as_json and out == "-":
         raise UsageError("--json and the output cannot both go to stdout: name a file with -o")
     if (loss or strict) and no_loss:
-        raise UsageError(f"{'--loss' if loss else '--strict'} needs the measuring that --no-loss turns off")
+        raise UsageError(f"{'--loss' if loss else '--strict'} needs the measurement that --no-loss turns off")
     if out == "-" and not target.suffix.endswith(("json", "jsonl")) and sys.stdout.isatty():
-        raise UsageError(f"{to} is not text, which a terminal could not show: name a file with -o")
+        raise UsageError(f"{to} is binary and cannot be shown in a terminal: name a file with -o")
     keep_inputs(sources, recordings=[out], others=[loss])
     paths = expand(sources)
     chosen.sub_agents = not no_sub_agents  # in place: the selection tells afterwards what it left out
@@ -141,7 +143,7 @@ def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[
     to = to or (_format_of(out, None) if out else None)
     if to is None:
         if out is None and len(sources) > 1 and Path(sources[-1]).is_file() and _format_of(sources[-1], None):
-            raise UsageError(f"{sources[-1]} is there already; name it with -o to write it anew")
+            raise UsageError(f"{sources[-1]} already exists; name it with -o to overwrite it")
         from pantrace.engine.target import no_format
 
         raise no_format(out)
@@ -203,7 +205,7 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
         table(["values", "kept only for pantrace"], rows, right=("values",), err=True)
     if report.wordless:
         named = f"{report.wordless[0]}{f' and {len(report.wordless) - 1:,} more' if report.wordless[1:] else ''}"
-        say(f"warning: the recording has no texts, so that what was written says nothing: {named}")
+        say(f"warning: the recording has no texts, so the output has none either: {named}")
     if report.notes.unread is not None and (told := report.notes.unread.sentence()) is not None:
         say(told)
     for sample, why_not in report.refused:
@@ -213,9 +215,9 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
         for (path, what), count in report.repairs.most_common():
             say(f"  {path} {what}{f' ({count} times)' if count > 1 else ''}")
     for sample, what in report.faults:
-        say(f"not valid {report.to}, as in its source: {sample}: {what}")
+        say(f"not valid {report.to}, like its source: {sample}: {what}")
     for old, new in report.renamed:
-        say(f"renamed: {old} occurs more than once, here as {new}")
+        say(f"renamed: {old} occurs more than once; this one is now {new}")
     for sample, name in report.named:
         say(f"{sample} cannot be a file name, so it was written to {name}; its id in the file is unchanged")
     tell_left_out(report.notes)

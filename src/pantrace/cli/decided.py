@@ -148,4 +148,4 @@ def tell_doubts(
         named = ", ".join(dict.fromkeys(each.metric for each in doubtful))
         say(f"warning: decided by judges that were not calibrated: {named} (`pantrace calibrate`)")
     if complete and not summary.denominator.complete:
-        say(f"not complete, and the gate demands it: {denominator_words(summary.denominator)}")
+        say(f"not complete, but the gate requires it: {denominator_words(summary.denominator)}")

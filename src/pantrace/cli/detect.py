@@ -30,15 +30,15 @@ LISTED = 100
 def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: bool) -> None:
     """Say which format a file has, by its content, and what data is in it.
 
-    Without a path, list what well-known tools keep on this machine (Claude Code, Codex, OpenCode, Gemini CLI, Qwen
-    Code, Copilot, OpenHands; logs/ and .adk here), by tool and project. Nothing is opened for that.
+    Without a path, list the recordings of known tools on this machine (Claude Code, Codex, OpenCode, Gemini CLI, Qwen
+    Code, Copilot, OpenHands; logs/ and .adk here), by tool and project. No file is opened for this.
 
     \b
     pantrace detect
     pantrace detect runs/
     pantrace detect log.eval --json
 
-    Exit code: 0, or 2 if a path named is of no known format or cannot be read.
+    Exit code: 0, or 2 if a named path has no known format or cannot be read.
     """
     from pantrace.engine.read import Notes
 
@@ -87,7 +87,7 @@ def _tell_home(as_json: bool) -> None:
     if not any(row[5] for row in rows):
         columns, *rows = [[*row[:5], row[6]] for row in (columns, *rows)]
     table(columns, rows, right=("files", "size"), spare=("path",))
-    say("next: `pantrace show --since 1d` lists the sessions of the last day, whatever tool made them")
+    say("next: `pantrace show --since 1d` lists the sessions of the last day, from all tools")
 
 
 def _inside(path: Path, from_: str | None, quick: bool, notes: Notes) -> list[dict[str, Any]]:

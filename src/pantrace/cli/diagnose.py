@@ -29,7 +29,9 @@ ERRORS = 3
 @click.command("diagnose")
 @sources
 @from_format
-@click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
+@click.option(
+    "--reference", metavar="PATH", help="Expected results, matched by sample or case id, otherwise by prompt."
+)
 @click.option("--examples", type=click.IntRange(0, 100), default=3, show_default=True, help="Examples for each group.")
 @output("Write the diagnosis: .md reads well in a pull request, .json has all.")
 @click.option(
@@ -45,15 +47,21 @@ ERRORS = 3
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
 @click.option("--source", "folder", metavar="DIR", help="With --judge: show it the agent's code, too.")
-@click.option("--max-chars", type=click.IntRange(min=2000), default=60_000, show_default=True, help="Longest question.")
-@click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
+@click.option(
+    "--max-chars",
+    type=click.IntRange(min=2000),
+    default=60_000,
+    show_default=True,
+    help="Maximum number of characters in a question.",
+)
+@click.option("--cache", metavar="FILE", help="File that stores replies; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only.")
 @click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
 )
-@click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to ask again.")
-@click.option("--no-redact", is_flag=True, help="Send texts as they are, secrets included.")
+@click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="Number of retries.")
+@click.option("--no-redact", is_flag=True, help="Send texts unchanged, including secrets.")
 @click.option("--dry-run", is_flag=True, help="Show what a judge would be asked; ask nothing.")
 @selecting
 @as_json
@@ -81,8 +89,8 @@ def command(
     """Say why samples failed.
 
     Finds the first step that went wrong in each failed sample, and its cause: failing tools, loops, missing and wrong
-    calls, broken contracts, limits, errors, prompts without an answer. Samples are grouped by cause, with what was
-    spent after that step. docs/diagnose.md says how a cause is found.
+    calls, broken contracts, limits, errors, prompts without an answer. Samples are grouped by cause, with the
+    cost of the steps after it. docs/diagnose.md explains how a cause is found.
 
     \b
     pantrace diagnose results/today
@@ -233,7 +241,7 @@ def _print_opinion(opinion: Opinion) -> None:
     _wrapped(f"change ({opinion.where}): {opinion.change}", "   ")
     steps = ", ".join(f"{each['sample']} step {each['step']}" for each in opinion.evidence)
     _wrapped(
-        f"evidence: {steps}" if steps else "the judge named no step that it was shown: take this as a guess", "   "
+        f"evidence: {steps}" if steps else "the judge cited no step that it was shown: treat this as a guess", "   "
     )
 
 

@@ -27,20 +27,20 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*arguments, engine=Engine(name=engine_name, jobs=jobs, address=ray_address), **others)
 
     for declared in (
-        click.option("--ray-address", metavar="ADDRESS", help="With --engine ray: a cluster that runs already."),
+        click.option("--ray-address", metavar="ADDRESS", help="With --engine ray: address of a running cluster."),
         click.option(
             "--engine",
             "engine_name",
             type=click.Choice(["local", "ray"]),
             default="local",
-            help="Who does the work: processes of this machine, or Ray.",
+            help="Run in local processes or on Ray.",
         ),
         click.option(
             "--jobs",
             "-j",
             type=click.IntRange(min=1),
             metavar="N",
-            help="Processes at a time; by default one for each core, and one alone for less than 64 MB.",
+            help="Number of processes; by default one per core, but only one for less than 64 MB.",
         ),
     ):
         with_engine = declared(with_engine)

@@ -48,21 +48,21 @@ if TYPE_CHECKING:
 )
 @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")
 @google_cloud
-@click.option("--cache", metavar="FILE", help="Where the judges' replies are kept; by default in the user's cache.")
+@click.option("--cache", metavar="FILE", help="File that stores the judges' replies; by default in the user's cache.")
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging after N tokens.")
 @click.option(
     "--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop judging at this cost."
 )
 @click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop judging after N questions.")
-@click.option("--no-redact", is_flag=True, help="Send texts to judges as they are, secrets included.")
+@click.option("--no-redact", is_flag=True, help="Send texts to judges unchanged, including secrets.")
 @calibration_files
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
 @click.option(
     "--min-pass-rate",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="With --gate: the share of cases that must pass, repeats averaged. The plan's, else 1.",
+    help="With --gate: the share of cases that must pass, repeats averaged. Default: the plan's, or 1.",
 )
 @click.option("--by", metavar="LABEL", help="Also show the numbers by this label of the cases, or by agent.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
@@ -104,9 +104,9 @@ def command(
     """Evaluate recordings: read, measure, check, judge, decide, and keep the results.
 
     The answer comes first: how many samples passed, which failed and why. Then come the numbers: for each metric the
-    mean over cases. The results are kept in a run directory. Run the same command again after an interruption and it
-    continues; on unchanged input it measures nothing twice. Each case is decided by the profile it names, else by the
-    plan's. A sample that could not be evaluated does not pass.
+    mean over cases. The results are stored in a run directory. Run the same command again after an interruption and it
+    continues; on unchanged input it measures nothing twice. Each case is decided by the profile that it names, or
+    by the plan's. A sample that could not be evaluated does not pass.
 
     \b
     pantrace eval runs/ --out results/today
@@ -184,6 +184,7 @@ def tell_evaluation(
 ) -> int:
     """Write the files that were asked for and print the answer; gives the exit code of the gate."""
     from pantrace.engine.decided_words import decision_words
+    from pantrace.engine.rule_warnings import warnings_of_run
 
     from .compare import tell_comparisons
     from .decided import tell_doubts, tell_failures, tell_numbers, tell_verdict
@@ -209,6 +210,8 @@ def tell_evaluation(
             _tell_done(results.done, out)
         if results.judging is not None:
             tell_judging(results.judging)
+    for warning in warnings_of_run(out, results.ready.rules if results.ready is not None else ()):
+        say(f"warning: {warning}")
     if decided is None:
         return 0
     tell_doubts(out, summary, decided.calibrations, None, decided.complete)
@@ -258,7 +261,7 @@ def _tell_done(done: Done, out: Path) -> None:
 def _changes(done: Done) -> Iterator[str]:
     """What is not as the last run left it."""
     for name in done.anew:
-        yield f"{name} was damaged or missing and was written anew"
+        yield f"{name} was damaged or missing and was rewritten"
     if done.damaged:
         names = ", ".join(path.name for path in done.damaged[:3])
         more = f" and {len(done.damaged) - 3} more" if len(done.damaged) > 3 else ""

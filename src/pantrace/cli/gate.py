@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     shell_complete=complete_profiles,
     help="Profile to decide by; `pantrace profiles` lists them.",
 )
-@click.option("--baseline", metavar="DIR", help="Also demand that the run is no worse than this one: see --margin.")
+@click.option("--baseline", metavar="DIR", help="Also require that the run is no worse than this one; see --margin.")
 @click.option(
     "--margin",
     "margins",
     multiple=True,
     metavar="X|X%|NAME=X",
-    help="By how much a metric may be worse than in the baseline; a number, or a share of the baseline's mean.",
+    help="How much worse than the baseline a metric may be: a number, or a share of the baseline's mean.",
 )
 @metric_names("With --baseline: compare only this metric; repeat for more.")
-@click.option("--cluster", metavar="NAME", help="Cases that belong together, when compared with the baseline.")
+@click.option("--cluster", metavar="NAME", help="With --baseline: cases that belong together, as in `compare`.")
 @click.option(
     "--min-pass-rate",
     type=click.FloatRange(0, 1),
@@ -66,11 +66,11 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    Without a profile, it goes by what `eval` decided. What could not be evaluated does not pass. A profile with an
-    unknown metric is refused. --json and --markdown have every sample's decision and its reasons.
+    Without a profile, the decisions of `eval` count. A sample that could not be evaluated does not pass. A profile
+    with an unknown metric is refused. --json and --markdown have every sample's decision and its reasons.
 
     With --baseline, every metric with a good direction must be proven no worse than in the baseline by more than its
-    margin (without a margin: proven better). Both runs are only read for that.
+    margin (without a margin: proven better). Neither run is changed.
 
     \b
     pantrace gate results/today --profile prep_default
@@ -110,7 +110,7 @@ def command(
         decided = decide_as_stored(run, min_pass_rate=min_pass_rate, complete=complete, calibrations=calibrations)
         if decided is None:
             raise UsageError(
-                "nothing to decide by, and nothing is decided yet: name a profile (--profile NAME), a baseline "
+                "nothing is decided yet: name a profile (--profile NAME), a baseline "
                 "(--baseline DIR), or both; "
                 f"built-in profiles are {', '.join(profile_names())} (`pantrace profiles`)"
             )
@@ -154,7 +154,7 @@ def _tell_decided(
     if chosen is None:
         *others, last = summary.profiles
         named = " and ".join(filter(None, (", ".join(others), last)))
-        say(f"By {named}, which the plan or the cases of this run name; --profile NAME decides by another.")
+        say(f"By {named}, which the plan or the cases of this run name; --profile NAME uses another.")
     if as_json:
         say(f"{'passed' if decided else 'not passed'}: {decision_words(summary.decisions)}")
     else:

@@ -11,9 +11,9 @@ import click
 def google_cloud(command: Callable[..., Any]) -> Callable[..., Any]:
     """--project and --location."""
     where = click.option(
-        "--location", metavar="REGION", help="Of Vertex AI, for vertex: rubrics. GOOGLE_CLOUD_LOCATION."
+        "--location", metavar="REGION", help="Vertex AI region for vertex: rubrics; default: GOOGLE_CLOUD_LOCATION."
     )
     whose = click.option(
-        "--project", metavar="ID", help="Google Cloud project for vertex: rubrics. GOOGLE_CLOUD_PROJECT."
+        "--project", metavar="ID", help="Google Cloud project for vertex: rubrics; default: GOOGLE_CLOUD_PROJECT."
     )
     return whose(where(command))

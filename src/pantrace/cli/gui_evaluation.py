@@ -62,6 +62,6 @@ def write_evaluation(
             say(f"no episode was measured: {line.main_reason}")
         if absent:
             told = " ".join(f"--option {name}=..." for name in absent)
-            say(f"warning: {' and '.join(absent)} left out, since the recordings do not say: {told}")
+            say(f"warning: {' and '.join(absent)} left out, because the recordings do not say: {told}")
 
     return tell

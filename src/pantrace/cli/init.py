@@ -51,7 +51,7 @@ metrics = ["*"]
 
 @click.command("init")
 @click.argument("path", default="eval.toml", metavar="[FILE]")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def command(path: str, force: bool) -> None:
     """Write a commented plan for `pantrace eval`.
 
@@ -64,7 +64,7 @@ def command(path: str, force: bool) -> None:
 
     target = Path(path)
     if target.exists() and not force:
-        raise UsageError(f"{target} is there already; --force writes over it")
+        raise UsageError(f"{target} already exists; --force overwrites it")
     with writing(target) as file:
         file.write(PLAN.format(name=target.name).encode())
     click.echo(f"wrote {target}; next: pantrace eval RUNS --plan {target} --out results/today")

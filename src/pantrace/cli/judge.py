@@ -45,14 +45,14 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
 @click.option(
     "--guidelines",
     metavar="FILE|TEXT",
-    help="What a rubric of Vertex AI that takes guidelines should look at: words, a text file, or criteria (.yaml).",
+    help="Guidelines for Vertex AI rubrics that accept them: a text, a text file, or criteria (.yaml).",
 )
 @click.option(
     "--judge",
     "models",
     multiple=True,
     metavar="PROVIDER:MODEL",
-    help="openai:MODEL, anthropic:MODEL or google:MODEL; with --base-url MODEL alone. Several make a panel.",
+    help="openai:MODEL, anthropic:MODEL or google:MODEL; with --base-url, only MODEL. Several make a panel.",
 )
 @click.option("--base-url", metavar="URL", help="Another server that speaks the provider's protocol.")
 @google_cloud
@@ -73,29 +73,41 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
 @click.option("--temperature", type=float, metavar="T", help="By default 0 for one repeat, 0.7 for more.")
 @click.option("--seed", type=int, metavar="N", help="Sent to the provider, plus the number of the repeat.")
 @click.option("--weighted", is_flag=True, help="Weight grades by log-probabilities, if the provider returns them.")
-@click.option("--max-tokens", type=click.IntRange(min=16), default=2000, show_default=True, help="Longest reply.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=16),
+    default=2000,
+    show_default=True,
+    help="Maximum number of tokens in a reply.",
+)
 @click.option(
     "--max-chars",
     type=click.IntRange(min=2000),
     default=MAX_CHARS,
     show_default=True,
-    help="Longest prompt.",
+    help="Maximum number of characters in a prompt.",
 )
-@click.option("--cache", metavar="FILE", help="Where replies are kept; by default in the user's cache folder.")
+@click.option("--cache", metavar="FILE", help="File that stores replies; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only, and say what is missing.")
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after N tokens.")
 @click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop at this cost.")
 @click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
-@click.option("--concurrency", type=click.IntRange(1, 256), default=8, show_default=True, help="Questions at once.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 256),
+    default=8,
+    show_default=True,
+    help="Number of questions at the same time.",
+)
 @click.option(
     "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
 )
-@click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="How often to ask again.")
-@click.option("--no-redact", is_flag=True, help="Send texts as they are, secrets included.")
+@click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="Number of retries.")
+@click.option("--no-redact", is_flag=True, help="Send texts unchanged, including secrets.")
 @click.option("--dry-run", is_flag=True, help="Show the prompts, the number of calls and the tokens; ask nothing.")
 @output("Write the scores (.json, .jsonl, .csv, .parquet), or the samples with them (.trace.jsonl).")
 @click.option(
-    "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
+    "--format", "format_", type=click.Choice(KINDS), help="Format to write; by default taken from the name of -o."
 )
 @sub_agents
 @selecting
@@ -134,8 +146,8 @@ def command(
 ) -> None:
     """Grade recordings by rubrics, with a language model as judge.
 
-    Without --judge nothing is sent, and every score is unscored. Replies are cached: a second run asks nothing, and a
-    run that was stopped continues. Without a usable verdict a score is unscored, with the reason, never a number.
+    Without --judge nothing is sent, and every score is unscored. Replies are cached: a second run asks nothing, and an
+    interrupted run continues. Without a usable verdict, a score is unscored, with the reason; it is never a number.
     Secrets are replaced before anything is sent. See docs/judges.md.
 
     Rubrics named vertex:NAME_VERSION are run by Vertex AI in your project, without --judge.
@@ -265,7 +277,8 @@ def _kind_of(out: str) -> str:
     kind = Path(out).suffix.removeprefix(".")
     if kind not in KINDS[:-1]:
         raise UsageError(
-            f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl, or --format must say so"
+            f"-o {out}: the name must end in .json, .jsonl, .csv, .parquet or .trace.jsonl, "
+            "or --format must name the format"
         )
     return kind
 
@@ -281,7 +294,7 @@ def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:
         ends = [f"{min(numbers):g}", f"{max(numbers):g}"] if numbers else ["", ""]
         why = max(dict.fromkeys(reasons), key=reasons.count) if reasons else ""
         lines.append([rubric.name, *map(str, counts), mean, *ends, why])
-    columns = ["rubric", "scored", "n/a", "unscored", "mean", "min", "max", "most frequent reason for none"]
+    columns = ["rubric", "scored", "n/a", "unscored", "mean", "min", "max", "most frequent reason for no score"]
     table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max"))
 
 
@@ -316,7 +329,7 @@ def _dry_run(ready: Grading, cache: Path, as_json: bool) -> None:
         print_json({**total, "prompts": [msgspec.to_builtins(each) for each in found]})
         return
     for each in found:
-        click.echo(f"=== {harmless(each.sample)} · {each.rubric}")
+        click.echo(harmless(f"=== {each.sample} · {each.rubric}"))
         if each.prompt is None:
             click.echo(harmless(f"not applicable: {each.not_applicable}\n"))
         else:

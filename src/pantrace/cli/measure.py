@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,24 +48,26 @@ SUFFIXES = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".parquet": "parq
 @sources
 @from_format
 @metric_names("Only this metric, or one measure of it (token_usage.total_tokens, cost); repeat for more.")
-@click.option("--reference", metavar="PATH", help="What is expected, joined by sample or case id, else by prompt.")
+@click.option(
+    "--reference", metavar="PATH", help="Expected results, matched by sample or case id, otherwise by prompt."
+)
 @click.option("--per", type=click.Choice(PER), help="Show one row for each sample, or for each turn.")
 @click.option("--by", metavar="FIELD", help="Show the numbers by group: agent, model, format, label.NAME ...")
 @click.option("--set", "settings", multiple=True, metavar="METRIC.KEY=VALUE", help="A metric's setting.")
 @click.option("--prices", metavar="FILE", help="Price table for token_usage (TOML) instead of the built-in one.")
 @click.option("--milestones", metavar="FILE", help="Milestones of GUI tasks (JSON or TOML) for the metric gui.")
-@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the metrics of this Python file.")
+@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also use the metrics in this Python file.")
 @click.option("--no-stored", is_flag=True, help="Leave out the scores that the source itself stores.")
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["table", "json", "jsonl", "csv", "parquet", "openadapt-eval"]),
-    help="How to write the result; by default a table, or what the name of -o says.",
+    help="Format of the result; by default a table, or taken from the name of -o.",
 )
 @click.option(
     "--option", "options", multiple=True, metavar="K=V", help="With openadapt-eval: config_path, backend, device ..."
 )
-@output("File to write; its suffix says in which form: .json, .jsonl, .csv or .parquet.")
+@output("File to write; its suffix sets the format: .json, .jsonl, .csv or .parquet.")
 @sub_agents
 @selecting
 @engine_options
@@ -96,7 +98,7 @@ def command(
 ) -> None:
     """Measure recordings with deterministic metrics: tokens, latency, tool use, accuracy, behaviour.
 
-    The table has the mean over cases. A metric that the data does not allow is `not_applicable` with a reason, never
+    The table has the mean over cases. A metric that cannot be computed is `not_applicable` with a reason, never
     zero. Scores that the source stores are shown, too.
 
     \b
@@ -182,7 +184,7 @@ def _kind(format_: str | None, out: str | None, as_json: bool, as_csv: bool) -> 
         raise UsageError(f"--format {kind} needs a file: -o FILE")
     if kind == "table" and out is not None:
         raise UsageError(
-            f"-o {out}: its suffix does not say what to write; use {', '.join(SUFFIXES)}, or say it with --format"
+            f"-o {out}: its suffix does not name a format; use {', '.join(SUFFIXES)}, or name the format with --format"
         )
     return kind
 
@@ -233,8 +235,12 @@ def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Call
             if not each.details.get("labels"):
                 groups.setdefault(grouped.current, Overview(checks)).add(each)
         return lambda: _print_tables(groups, wanted, measuring.samples, shape)
-    columns = Row.__struct_fields__
+    columns: Sequence[str] = Row.__struct_fields__
     rows = only_measures(rows, wanted) if wanted else rows
+    if kind == "csv" and shape.per is not None:
+        from .measured_rows import wide
+
+        columns, rows = wide(rows, shape.per)  # type: ignore[assignment]
     if out is not None:
         written = write_table(rows, Path(out), kind, columns)  # type: ignore[arg-type]
         return lambda: say(f"Wrote {few(written, 'row')} to {out}.")
@@ -250,8 +256,9 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
     from pantrace.metrics import ALIASES
 
     absent: dict[str, tuple[str, bool]] = {}
-    rows = []
+    rows: list[list[str]] = []
     for group, found in groups.items():
+        before = len(rows)
         for line, moments, total in found.shown([*wanted, *(ALIASES[name] for name in wanted if name in ALIASES)]):
             if moments is None and not line.scored:
                 if line.unscored and not line.main_reason:
@@ -260,6 +267,10 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
             else:
                 absent[line.measure] = ("", False)
                 rows.append([*([group] if shape.by else []), *_cells(line, moments, total, samples, shape.by is None)])
+        if shape.by and len(rows) == before:
+            rows.append([group, "no value", "", "", "", "0", ""])  # a group is told although nothing applies to it
+    if not any(row[-2] != "0" for row in rows):
+        rows = [row for row in rows if not shape.by]
     columns = [*([shape.by] if shape.by else []), "metric", "mean", "min", "max", "samples", "all together"]
     if rows:
         click.echo()

@@ -66,6 +66,23 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
     return tell
 
 
+def wide(rows: Iterable[Row], per: str) -> tuple[list[str], list[dict[str, object]]]:
+    """One row for each sample or turn and one column for each number, as a spreadsheet has it: the columns in the order
+    in which they are met. A metric without a number leaves its cells empty; the long form (JSON, Parquet) says why."""
+    found: dict[tuple[object, ...], dict[str, object]] = {}
+    columns = ["run", "sample", "epoch", *(["turn"] if per == "turn" else []), "case"]
+    names: dict[str, None] = {}
+    for row in rows:
+        if row.sample is None:
+            continue
+        cells = found.setdefault((row.run, row.sample, row.epoch, row.turn), {c: getattr(row, c) for c in columns})
+        numbers: dict[str, object] = {f"{row.metric}.{key}": value for key, value in row.values.items()}
+        numbers = numbers or {row.metric: row.value}
+        cells |= numbers
+        names |= dict.fromkeys(numbers)
+    return [*columns, *names], list(found.values())
+
+
 def _columns(wanted: tuple[str, ...], full: Callable[[str], str], units: Iterable[str]) -> list[str]:
     if not wanted:
         return [name for name in USUAL if name in units]

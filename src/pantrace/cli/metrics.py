@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.command("metrics")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also the metrics of this Python file.")
+@click.option("--plugin", "plugins", multiple=True, metavar="FILE", help="Also use the metrics in this Python file.")
 @as_json
 def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> None:
     """List all measures with unit and direction, or explain metrics: formula, when they do not apply, source,

@@ -15,7 +15,7 @@ from .output import print_json, say, table
 def command(sources: tuple[str, ...], out: str | None, as_json: bool) -> None:
     """Bring files of an older version of their format up to date. Inputs are never changed.
 
-    Nothing is written but what -o names.
+    Only -o is written.
 
     \b
     pantrace migrate old/eval_*.json -o migrated/

@@ -39,7 +39,7 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
     metavar="NAME",
     help="For paired: cases that belong together: task, scenario, agent or a label's name, as in `compare`.",
 )
-@click.option("--title", metavar="TEXT", help="A title instead of the usual one.")
+@click.option("--title", metavar="TEXT", help="Title, instead of the default one.")
 @click.option("--width", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Width of the whole picture.")
 @click.option("--height", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Height of the whole picture.")
 @click.option(
@@ -48,13 +48,13 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
     default=144,
     show_default=True,
     metavar="N",
-    help="Pixels of a PNG for each inch, which is 72 points.",
+    help="Resolution of a PNG in pixels per inch (72 points).",
 )
 @output("Picture to write: .png, .svg, .pdf, .html or .vl.json.", required=True)
 @click.option(
-    "--format", "format_", type=click.Choice(KINDS), help="What to write; by default what the name of -o says."
+    "--format", "format_", type=click.Choice(KINDS), help="Format to write; by default taken from the name of -o."
 )
-@click.option("--no-redact", is_flag=True, help="Show names as they are, secrets included.")
+@click.option("--no-redact", is_flag=True, help="Show names unchanged, including secrets.")
 @as_json
 def command(
     sources: tuple[str, ...],

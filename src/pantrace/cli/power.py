@@ -28,14 +28,22 @@ def _number(text: str | None) -> float | None:
 
 @click.command("power")
 @click.option("--delta", metavar="X", help="The difference to find, such as 0.03.")
-@click.option("--cases", type=int, metavar="N", help="How many cases you have: which difference do they show?")
-@click.option("--run", "runs", multiple=True, metavar="DIR", help="Take variances from this run; twice: from a pair.")
-@click.option("--metric", metavar="NAME", help="Which number of the run.")
+@click.option("--cases", type=int, metavar="N", help="Number of cases you have: which difference can they show?")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="DIR",
+    help="Take variances from this run; give two runs to use their differences.",
+)
+@click.option("--metric", metavar="NAME", help="Metric of the run to plan for.")
 @click.option("--cluster", metavar="NAME", help="Cases of the run that belong together.")
 @click.option("--scores", is_flag=True, help="Plan for scores, not for pass or fail.")
 @click.option("--variance", metavar="V", help="Variance of the effect on a case.  [default: 1/9]")
 @click.option("--sampling-variance", metavar="V", help="Variance of one trial of a case.  [default: 1/6; --scores: 0]")
-@click.option("--correlation", type=float, default=0.9, show_default=True, help="Of cases' means, with one --run.")
+@click.option(
+    "--correlation", type=float, default=0.9, show_default=True, help="Correlation of the cases' means, with one --run."
+)
 @click.option("--samples-per-case", type=click.IntRange(min=1), default=1, show_default=True, metavar="K")
 @click.option("--case-cost", type=click.FloatRange(0), default=0.0, metavar="X", help="What one more case costs.")
 @click.option(
@@ -103,7 +111,7 @@ def _tell(plan: Plan, *, backwards: bool, case_cost: float) -> None:
     if plan.delta is None:
         put(f"{cases} can show no difference: not even the largest is found {plan.power:.0%} of the time")
     elif backwards:
-        put(f"{cases} see a difference of {plan.delta:.3g} {plan.power:.0%} of the time at alpha {plan.alpha:g}")
+        put(f"{cases} show a difference of {plan.delta:.3g} {plan.power:.0%} of the time at alpha {plan.alpha:g}")
     else:
         put(f"{cases}: a difference of {plan.delta:g} is found {plan.power:.0%} of the time at alpha {plan.alpha:g}")
     put(f"Assumed: {'; '.join(plan.assumptions)}. Test: {plan.test}.")
@@ -119,5 +127,5 @@ def _tell(plan: Plan, *, backwards: bool, case_cost: float) -> None:
             right=("trials per case", "cases", "trials in all", "cost"),
         )
         best = f"{plan.cheapest.cases:,} cases, {plan.cheapest.trials} trial{'s' * (plan.cheapest.trials > 1)} of each"
-        hint = "" if case_cost else " (a case counts nothing: --case-cost says what one more costs)"
+        hint = "" if case_cost else " (new cases count as free: set their cost with --case-cost)"
         put(f"cheapest: {best}{hint}")

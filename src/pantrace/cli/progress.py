@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pantrace.wire.pace import Pace
+    from pantrace.wire.progress import Progress
 
 PERIOD = 0.15
 """Seconds between two drawings; what is done sooner shows no progress at all."""
@@ -36,9 +36,9 @@ def progress(
     if not _watched() or (printing and not _kept()):
         yield lambda _: None
         return
-    from pantrace.wire.pace import Pace, watching
+    from pantrace.wire.progress import Progress, watching
 
-    with watching(Pace()) as pace:
+    with watching(Progress()) as pace:
         line = _Line(what, total, pace, more)
         line.start()
         try:
@@ -64,7 +64,7 @@ class _Line(Thread):
     """Draws the line again and again, with nothing but spaces and carriage returns: there is no mode of the terminal
     that a killed process could leave behind."""
 
-    def __init__(self, what: str, total: int | None, pace: Pace, more: Callable[[], str]):
+    def __init__(self, what: str, total: int | None, pace: Progress, more: Callable[[], str]):
         super().__init__(name="progress", daemon=True)
         self._what = what
         self._total = total

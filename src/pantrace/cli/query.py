@@ -14,11 +14,11 @@ from .output import print_json, say, table
 @click.argument("words", nargs=-1, required=True, metavar="DIR... SQL")
 @click.option("--csv", "as_csv", is_flag=True, help="CSV on stdout.")
 @click.option(
-    "--max-memory", type=size, default="1GB", show_default=True, metavar="SIZE", help="What a question may take."
+    "--max-memory", type=size, default="1GB", show_default=True, metavar="SIZE", help="Memory that a query may use."
 )
 @as_json
 def command(words: tuple[str, ...], as_csv: bool, max_memory: int, as_json: bool) -> None:
-    """Ask run directories a question in SQL (DuckDB).
+    """Query run directories with SQL (DuckDB).
 
     Tables: runs, samples, steps, calls, scores, decisions; docs/store.md lists their columns.
 
@@ -31,7 +31,7 @@ def command(words: tuple[str, ...], as_csv: bool, max_memory: int, as_json: bool
     from pantrace.store import query
 
     if len(words) < 2:
-        raise click.UsageError("name at least one run directory, then the question")
+        raise click.UsageError("name at least one run directory, then the query")
     answer = query(unfold(words[:-1]), words[-1], memory=max_memory)
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
@@ -53,4 +53,4 @@ def _tell(columns: list[str], rows: list[list[str]]) -> None:
     short = [[cell if len(cell) <= LONGEST else f"{cell[: LONGEST - 1]}…" for cell in row] for row in rows]
     table(columns, short, spare=tuple(reversed(columns[1:])), firm=True)
     if short != rows:
-        say("long cells are cut; --json and --csv have them whole")
+        say("long cells are cut; --json and --csv have them in full")

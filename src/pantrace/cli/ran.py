@@ -37,7 +37,7 @@ def tell_ran(each: Ran) -> None:
         spent += f", ${each.usd:.4f}{' at least' if each.unpriced else ''}"
     say(f"{who}{few(each.ran, 'trial')} run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
     if each.unanswered:
-        say(f"  {each.unanswered} of those recorded before hold no answer; --again runs them again")
+        say(f"  {each.unanswered} of the earlier recordings have no answer; --again repeats them")
     for name, why in each.failed[:10]:
         say(f"  no answer: {name}: {why}")
     if len(each.failed) > 10:
@@ -45,9 +45,9 @@ def tell_ran(each: Ran) -> None:
     for remark in dict.fromkeys(each.remarks[:5]):
         say(f"  {remark}")
     if each.superseded:
-        say(f"  {each.superseded} recordings set aside: their cases have changed, or they held no answer")
+        say(f"  {each.superseded} recordings set aside: their cases have changed, or they had no answer")
     if each.left:
-        say(f"  {each.left} trials were not run: {each.stopped} is used up; the same command goes on")
+        say(f"  {each.left} trials were not run: {each.stopped} is used up; run the same command to continue")
 
 
 def tell_unanswered(each: Ran) -> int:

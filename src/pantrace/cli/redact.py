@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--personal",
     is_flag=True,
-    help="Also replace e-mail addresses, telephone numbers, cards, bank accounts and postal addresses.",
+    help="Also replace e-mail addresses, telephone numbers, cards, bank accounts, postal and public IP addresses.",
 )
 @click.option("--pattern", "patterns", multiple=True, metavar="NAME=REGEX", help="Also replace this; repeat for more.")
 @click.option(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @from_format
 @output("File to write: .html or .md.", required=True)
 @click.option("--failed-only", is_flag=True, help="Only samples that did not pass.")
-@click.option("--no-redact", is_flag=True, help="Show texts as they are, secrets included.")
-@click.option("--redact", is_flag=True, hidden=True, expose_value=False, help="Replace secrets: so it is always now.")
+@click.option("--no-redact", is_flag=True, help="Show texts unchanged, including secrets.")
+@click.option("--redact", is_flag=True, hidden=True, expose_value=False, help="No effect: secrets are always replaced.")
 @click.option(
     "--max-size",
     type=size,
@@ -42,11 +42,11 @@ def command(
     chosen: Selection,
     as_json: bool,
 ) -> None:
-    """Write runs and recordings as one file to look at and to send.
+    """Write runs and recordings as one file to open and share.
 
-    The HTML file opens in any browser without a server and loads nothing from anywhere: runs, samples, trajectories,
-    plots and the comparison of runs are inside. The Markdown file is short and reads well in a pull request.
-    Secrets are replaced, as far as their form or their name gives them away.
+    The HTML file opens in any browser without a server and loads nothing from the network. It contains
+    runs, samples, trajectories, plots and the comparison of runs. The Markdown file is short and reads well in a pull
+    request. Secrets that can be recognised by their form or name are replaced.
 
     \b
     pantrace report results/today -o report.html
@@ -79,7 +79,7 @@ def command(
     for note in [*written.remarks, *(f"left out to stay below --max-size: {words}" for words in written.dropped)]:
         say(note)
     if no_redact:
-        say("secrets are not replaced: read the file before you send it to somebody")
+        say("secrets are not replaced: read the file before you send it to anyone")
     elif written.replaced:
         say(f"{written.replaced:,} secret{'' if written.replaced == 1 else 's'} replaced (--no-redact shows them)")
     runs = "1 run" if written.runs == 1 else f"{written.runs} runs"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .arguments import as_json
-from .output import print_json, say, table
+from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
     from pantrace.judges import AnyRubric, LayerOneMetric, Managed, Rubric
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 def command(names: tuple[str, ...], as_json: bool) -> None:
     """List the rubrics that judges can grade by, or show some of them in full.
 
-    Of a metric-definition file (FILE.json) all metrics are listed with where their inputs come from; FILE.json:NAME
-    shows one of them whole.
-    Apart from them stand the managed ones, which Vertex AI keeps and judges by itself.
+    For a metric-definition file (FILE.json), lists all metrics and where their inputs come from; FILE.json:NAME shows
+    one in full. Managed rubrics, which Vertex AI stores and runs itself, are listed separately.
 
     \b
     pantrace rubrics
@@ -83,12 +82,12 @@ def _show_managed(managed: Managed) -> None:
     from pantrace.judges.managed import family_of, pinned_versions
 
     family = family_of(managed)
-    click.echo(f"{managed.name}: {family.description}\n")
+    _echo(f"{managed.name}: {family.description}\n")
     click.echo("kind: managed by Vertex AI; its rubrics are made and judged there")
-    click.echo(f"inputs: {', '.join(managed_inputs(family))}")
-    click.echo(f"judges: {'one prompt and its answer' if family.turns == 'one' else 'one or more prompts'}")
+    _echo(f"inputs: {', '.join(managed_inputs(family))}")
+    _echo(f"judges: {'one prompt and its answer' if family.turns == 'one' else 'one or more prompts'}")
     if family.instead:
-        click.echo(f"for conversations: {', '.join(pinned_versions(family.instead))}")
+        _echo(f"for conversations: {', '.join(pinned_versions(family.instead))}")
     click.echo("grades: from 0 to 1, the share of rubrics that are met, or the service's own number\n")
 
 
@@ -131,21 +130,21 @@ def _show(rubric: AnyRubric | LayerOneMetric) -> None:
         _show_managed(rubric)
         return
     if isinstance(rubric, LayerOneMetric):
-        click.echo(f"{rubric.name}: measured by the check of that name (`pantrace metrics`)")
+        _echo(f"{rubric.name}: measured by the check of that name (`pantrace metrics`)")
         return
-    click.echo(f"{rubric.name} (version {rubric.version}, hash {rubric.hash[:12]}): {rubric.description}\n")
+    _echo(f"{rubric.name} (version {rubric.version}, hash {rubric.hash[:12]}): {rubric.description}\n")
     if not isinstance(rubric, Defined):
-        click.echo(f"scope: {rubric.scope.replace('_', ' ')}")
+        _echo(f"scope: {rubric.scope.replace('_', ' ')}")
     for name, need in rubric.inputs.items():
         missing = f"; without it: {INPUTS[name][1]}" if name in INPUTS and need == "required" else ""
-        click.echo(f"input {name}: {need.replace('_', ' ')}{missing}")
+        _echo(f"input {name}: {need.replace('_', ' ')}{missing}")
     for source in _sources(rubric):
-        click.echo(f"column {source}")
+        _echo(f"column {source}")
     for variant in rubric.variants:
-        click.echo(f"variant {rubric.name}:{variant}")
-    click.echo(f"\n{rubric.template.strip()}\n\ngrades: {choices(rubric)}")
+        _echo(f"variant {rubric.name}:{variant}")
+    _echo(f"\n{rubric.template.strip()}\n\ngrades: {choices(rubric)}")
     for grade in rubric.choices:
-        click.echo(f"  {grade}: {rubric.grades[str(grade)]}")
+        _echo(f"  {grade}: {rubric.grades[str(grade)]}")
 
 
 def describe(metric: AnyRubric | LayerOneMetric) -> dict[str, Any]:
@@ -195,3 +194,8 @@ def _described_managed(managed: Managed) -> dict[str, Any]:
         "agents": managed.agents,
         "scale": {"low": 0.0, "high": 1.0},
     }
+
+
+def _echo(text: str) -> None:
+    """Words of a file that somebody else may have written."""
+    click.echo(harmless(text))

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--trials", type=click.IntRange(1), metavar="N", help="Run each case N times (1).")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Trials at the same time (1).")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds a trial may take (600).")
-@click.option("--max-output", type=size, metavar="SIZE", help="What an agent may print in a trial (50MB).")
+@click.option("--max-output", type=size, metavar="SIZE", help="How much an agent may print in a trial (50MB).")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Start at most N trials a minute.")
 @click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again if the agent was not reached (2).")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the agent.")
@@ -55,7 +55,9 @@ if TYPE_CHECKING:
 @click.option("--follow-up", is_flag=True, help="Ask all prompts of recordings again, not only the first.")
 @click.option("--user", metavar="PROVIDER:MODEL", help="Model that plays the user of scenarios.")
 @click.option("--user-url", metavar="URL", help="Server of that model.")
-@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="Most turns of a simulated user (10).")
+@click.option(
+    "--max-turns", type=click.IntRange(1), metavar="N", help="Maximum number of turns of a simulated user (10)."
+)
 @click.option(
     "--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Start no trial beyond this cost."
 )
@@ -93,7 +95,7 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Put questions to an agent, record what it does, and say how it did.
+    """Run an agent on a dataset, record what it does, and evaluate it.
 
     The dataset is anything with cases: eval sets, Explain cases, golden questions, a table (CSV or JSON lines) with a
     question in each row, or recordings, whose first prompts are asked again. Recordings are written to recordings/ in
@@ -174,7 +176,7 @@ def command(
                 on_sample=done,
             )
         except (KeyboardInterrupt, SystemExit):
-            say(f"stopped; what was finished is recorded in {out}, and the same command goes on")
+            say(f"stopped; finished trials are recorded in {out}; run the same command to continue")
             raise
     for error in notes.broken:
         say(f"left out: {error}")

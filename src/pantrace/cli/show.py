@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pantrace.engine.sessions import Batch, ToolUse
     from pantrace.model import Sample
 
+_ADVISED = 8
+"""Samples of one id that are told apart."""
 SORTS = ("id", "time", "agent", "model", "turns", "calls", "errors", "tokens", "cost", "outcome", "title")
 
 
@@ -25,12 +27,12 @@ SORTS = ("id", "time", "agent", "model", "turns", "calls", "errors", "tokens", "
 @sources_or_home
 @from_format
 @click.option("--sort", type=click.Choice(SORTS), help="Sort the list; numbers come largest first.")
-@click.option("--reverse", is_flag=True, help="Sort the other way round.")
+@click.option("--reverse", is_flag=True, help="Reverse the order.")
 @click.option("--full", is_flag=True, help="Print long texts in full.")
-@click.option("--gap", metavar="TIME", help="List sessions in batches, parted by pauses longer than this: 30m, 2h.")
-@click.option("--tools", is_flag=True, help="List the tools that were called instead.")
+@click.option("--gap", metavar="TIME", help="List sessions in batches, split at pauses longer than this: 30m, 2h.")
+@click.option("--tools", is_flag=True, help="List the tools that were called, instead of samples.")
 @click.option(
-    "--tool-map", metavar="FILE", help="With --tools: which logical name each has, and which the map does not know."
+    "--tool-map", metavar="FILE", help="With --tools: show the logical name of each tool, and tools that the map lacks."
 )
 @sub_agents
 @click.option("--no-pager", is_flag=True, help="Print long transcripts without a pager.")
@@ -54,10 +56,10 @@ def command(
 ) -> None:
     """List the samples of recordings, or print one as a readable transcript.
 
-    A file or directory with several samples is listed: when, who, how many turns, tool calls, errors and tokens, what
-    it cost, how it ended; totals come last. One sample is printed whole: turns, thoughts, tool calls, results, usage.
-    --sample picks one; the start of its id is enough. --json prints samples in the native form, each with its line of
-    the list. Without a path, the sessions of the tools on this machine are listed, as `pantrace detect` finds them.
+    Lists the samples if there are several: time, agent, turns, tool calls, errors, tokens, cost and outcome, with
+    totals at the end. Prints a single sample in full: turns, thoughts, tool calls, results, usage. --sample chooses
+    one; the start of its id is enough. --json prints samples in the native form, each with its line of the list.
+    Without a path, lists the sessions of the tools on this machine that `pantrace detect` finds.
 
     \b
     pantrace show --since 1d --sort cost
@@ -75,9 +77,9 @@ def command(
     from .left_out import tell_left_out
 
     if tool_map is not None and not tools:
-        raise UsageError("--tool-map belongs to --tools")
+        raise UsageError("--tool-map needs --tools")
     if gap is not None and sort is not None:
-        raise UsageError("--gap lists sessions in order of time: it does not go with --sort")
+        raise UsageError("--gap lists sessions by time: it cannot be combined with --sort")
     pause = parse_gap(gap) if gap is not None else None
     names = tool_names(tool_map, "--tool-map") if tool_map is not None else None
     notes = Notes.keeping()
@@ -91,7 +93,7 @@ def command(
     elif as_csv:
         _print_csv(samples, sort, reverse)
     else:
-        _print(samples, full, pause, sort, reverse, paged=not no_pager)
+        _print(samples, sources, full, pause, sort, reverse, paged=not no_pager)
     tell_left_out(notes)
 
 
@@ -160,7 +162,14 @@ def _print_csv(samples: Iterable[Sample], sort: str | None, reverse: bool) -> No
 
 
 def _print(
-    samples: Iterator[Sample], full: bool, gap: float | None, sort: str | None, reverse: bool, *, paged: bool
+    samples: Iterator[Sample],
+    sources: tuple[str, ...],
+    full: bool,
+    gap: float | None,
+    sort: str | None,
+    reverse: bool,
+    *,
+    paged: bool,
 ) -> None:
     from itertools import chain, islice
 
@@ -180,24 +189,43 @@ def _print(
         return
     every = chain(first, samples)
     if sort is not None:
-        rows = ordered(map(listed, every), sort, reverse=reverse)
-        tell_list(rows)
-        count = len(rows)
+        rows, kept = [], []
+        for sample in every:
+            rows.append(listed(sample))
+            kept.append(_without_steps(sample))  # a long list is sorted without holding the recordings
+        tell_list(ordered(rows, sort, reverse=reverse))
     else:
         found = batches(every, gap)
-        count = sum(len(batch.samples) for batch in found)
+        kept = [sample for batch in found for sample in batch.samples]
         for number, batch in enumerate(found, 1):
             if gap is not None or batch.directory is not None:
                 heading = _heading(batch, number if gap is not None else None)
                 click.echo(("\n" if number > 1 else "") + harmless(heading))
             tell_list([listed(sample) for sample in batch.samples])
-    if first[0].id == first[1].id and count == 2:
-        say("2 samples have this id; name the file to print one of them:")
-        for sample in first:
-            place = sample.trajectory.source if sample.trajectory is not None else None
-            say(f"  pantrace show {place.path if place is not None else 'FILE'} --sample {sample.id}")
+    if len({sample.id for sample in kept}) == 1:
+        say(f"{len(kept):,} samples have this id; to print one of them:")
+        for sample in kept[:_ADVISED]:
+            say(f"  pantrace show {_one_of(sample, kept, sources)}")
         return
     say("--sample ID prints one" + (", --sort cost puts the most expensive first" if sort is None else ""))
+
+
+def _without_steps(sample: Sample) -> Sample:
+    from pantrace.model import Sample, Trajectory
+
+    source = sample.trajectory.source if sample.trajectory is not None else None
+    return Sample(id=sample.id, epoch=sample.epoch, trajectory=Trajectory(source=source))
+
+
+def _one_of(sample: Sample, alike: list[Sample], sources: tuple[str, ...]) -> str:
+    """What to type to print one of the samples of the same id: its epoch, or its file, whichever tells it apart."""
+    from shlex import join
+
+    if sample.epoch is not None and sum(each.epoch == sample.epoch for each in alike) == 1:
+        return join([*sources, "--sample", sample.id, "--where", f"epoch={sample.epoch}"])
+    place = sample.trajectory.source if sample.trajectory is not None else None
+    path = place.path if place is not None and place.path is not None else None
+    return join([path or " ".join(sources) or "FILE", "--sample", sample.id])
 
 
 def _heading(batch: Batch, number: int | None) -> str:

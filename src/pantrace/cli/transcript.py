@@ -83,7 +83,9 @@ def _grand_total(sample: Sample, trajectory: Trajectory, out: Console) -> None:
     spent = score.values.get("spent_tokens")
     if spent is not None and spent != score.values.get("total_tokens"):
         cost = _cost_words(score.values.get("spent_usd"))
-        out.print(Line(f"\nspent in all, with what is not counted: {in_words(spent, 'tokens')}, {cost}", style="bold"))
+        out.print(
+            Line(f"\nspent in total, including what is not counted: {in_words(spent, 'tokens')}, {cost}", style="bold")
+        )
 
 
 def _cost_words(cost: Any) -> str:

@@ -30,8 +30,8 @@ LISTED = 20
 def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json: bool) -> None:
     """Check files against the rules of their format, and name every place that breaks them.
 
-    An error is something that a reader would fail on or misread. A warning breaks only a rule of the format's document.
-    Values without a place in pantrace's model are counted and named.
+    An error is something that a reader would fail on or misread. A warning breaks only a rule of the format's
+    specification. Values without a place in pantrace's model are counted and named.
 
     \b
     pantrace validate out.json
@@ -57,10 +57,16 @@ def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json:
     raise click.exceptions.Exit(2 if found.unreadable else 1 if found.errors else 0)
 
 
+def _files_in(paths: list[Path]) -> str:
+    """A folder may be one input: how many files it holds is told beside it."""
+    inside = sum(1 for path in paths if path.is_dir() for each in path.rglob("*") if each.is_file())
+    return f" ({few(inside, 'file')})" if inside > 1 else ""
+
+
 def _tell(paths: list[Path], found: list[Violation], unreadable: list[ReadError], verbose: bool) -> None:
     errors = sum(violation.level == "error" for violation in found)
     warnings = len(found) - errors
-    of = few(len(paths), "input")
+    of = few(len(paths), "input") + _files_in(paths)
     told = [few(errors, "error")] if errors else []
     told += [few(warnings, "warning")] if warnings else []
     told += [f"{len(unreadable):,} could not be read"] if unreadable else []
@@ -75,5 +81,5 @@ def _tell(paths: list[Path], found: list[Violation], unreadable: list[ReadError]
         click.echo(folded(line, width_of(sys.stdout), "  "))  # whole where a program reads it
     if len(found) > len(shown):
         files = Counter(violation.path for violation in found)
-        more = f"; {len(files):,} files are concerned" if len(files) > 1 else ""
+        more = f"; {len(files):,} files are affected" if len(files) > 1 else ""
         sentence(f"and {len(found) - len(shown):,} more: -v lists all of them{more}")

@@ -25,17 +25,17 @@ PORT = 7575
 @click.command("view")
 @sources
 @from_format
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes any free one.")
+@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 chooses a free port.")
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
     metavar="ADDRESS",
-    help="Where to listen. Others than this machine need the word that is then part of the address.",
+    help="Address to listen on. If others can reach it, the URL contains a secret word that they need.",
 )
-@click.option("--no-redact", is_flag=True, help="Show texts as they are, secrets included.")
-@click.option("--label-as", metavar="NAME", help="Who labels; your login name if not given.")
+@click.option("--no-redact", is_flag=True, help="Show texts unchanged, including secrets.")
+@click.option("--label-as", metavar="NAME", help="Name to store with labels; by default your login name.")
 def command(
     sources: tuple[str, ...],
     from_: str | None,
@@ -62,7 +62,7 @@ def command(
     wanted = Wanted(paths=paths, format=from_)
     if no_redact:
         wanted.redactor = None
-        say("secrets are shown as they are")
+        say("secrets are not replaced")
     find_sources(wanted, Notes.keeping())  # what cannot be read is said here, not in the browser
     try:
         import uvicorn

@@ -16,7 +16,7 @@ from pantrace.matching.actions import (
 )
 from pantrace.matching.arguments import ArgumentRule, arguments_of
 from pantrace.matching.call import Call, Rules
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.matching.relation import Relation
 from pantrace.matching.sides import side_of_calls, side_of_trajectory
 from pantrace.matching.values import alike

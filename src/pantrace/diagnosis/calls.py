@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Sequence
 
-from pantrace.matching.circles import action_circles, circles
-from pantrace.matching.recording import Recording, recording_of
+from pantrace.matching.recorded_data import Recording, recording_of
+from pantrace.matching.repetition import action_circles, circles
 from pantrace.matching.values import canonical
 from pantrace.metrics import by_name
 from pantrace.model import Action, CallPair, Sample, Step, ToolResult, Trajectory

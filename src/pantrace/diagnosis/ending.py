@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pantrace.matching.recording import Recording, recording_of
+from pantrace.matching.recorded_data import Recording, recording_of
 from pantrace.model import (
     Action,
     Outcome,
@@ -16,7 +16,7 @@ from pantrace.model import (
     final_response,
     is_agents,
     is_prompt,
-    said,
+    step_text,
     turns,
 )
 
@@ -135,8 +135,8 @@ def _last_words(last: Step, status: str | None) -> Iterator[Finding]:
         )
     for part in last.parts:
         if type(part) is Action and part.kind == "fail":
-            why = shortened(part.text or said(last) or "the last action is fail")
-            yield Finding(cause="gave_up", what="the action fail", detail=why, address=last.id, hard=True)
+            why = shortened(part.text or step_text(last) or "the last action is fail")
+            yield Finding(cause="gave_up", what="the action `fail`", detail=why, address=last.id, hard=True)
         elif type(part) is Action and part.kind == "done" and status == "failed":
             told = "the last action is done, and the run failed"
             yield Finding(cause="claimed_done", what="the action done", detail=told, address=last.id, omission=True)
@@ -147,7 +147,7 @@ def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterato
     trajectory = recording.trajectory
     if not recording.has_acted:
         if trajectory.steps:
-            told = "the recording holds nothing that the agent did"
+            told = "the recording has nothing that the agent did"
             yield Finding(cause="no_answer", what=told, detail=told, address=trajectory.steps[-1].id, omission=True)
         return
     if Action in recording.part_types:
@@ -172,7 +172,7 @@ def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterato
     empty = not calls or (last is not None and not any(type(part) is ToolCall for part in last.parts))
     yield Finding(
         cause="no_answer",
-        what="an empty reply" if empty else "calls and no text behind them",
+        what="an empty reply" if empty else "calls with no text after them",
         detail="the last reply is empty" if empty else f"the last call is {calls[-1].call.name}, and no text follows",
         address=last.id if last is not None else behind[-1].id,
         hard=not any(step.error is not None for step in behind),
@@ -184,7 +184,7 @@ def _silent_turns(trajectory: Trajectory) -> Iterator[Finding]:
     """Turns before the last one in which the agent worked and said nothing; what broke down is told as such."""
     for turn in turns(trajectory)[:-1]:
         own = [step for step in turn.steps if is_agents(step)]
-        if turn.number and own and not any(said(step) or step.error is not None for step in own):
+        if turn.number and own and not any(step_text(step) or step.error is not None for step in own):
             told = f"turn {turn.number} ends without an answer"
             yield Finding(
                 cause="no_answer", what="a turn before the last", detail=told, address=own[-1].id, mended=True,

@@ -27,14 +27,14 @@ def as_markdown(found: Diagnosis) -> str:
         ]
         lines += [
             "",
-            "*in passed*: samples that passed and show the same. *spent after*: behind the step that went wrong.",
+            "*in passed*: samples that passed but show the same. *spent after*: after the step that went wrong.",
             "",
         ]
     for number, each in enumerate(found.groups, 1):
         opinion = found.opinions[number - 1] if number <= len(found.opinions) else None
         lines += _group(number, each, opinion)
     if found.seen_in_unjudged:
-        lines += ["## Not judged", "", "Seen in samples of which nobody says whether they failed:", ""]
+        lines += ["## Not judged", "", "Seen in samples without a verdict:", ""]
         for each in found.seen_in_unjudged:
             places = ", ".join(place_words(one) for one in each.examples)
             lines.append(f"- {each.samples:,} × {plain(each.title)}" + (f" ({plain(places)})" if places else ""))
@@ -77,7 +77,7 @@ def _opinion(opinion: Opinion) -> list[str]:
         steps = ", ".join(f"{each['sample']} step {each['step']}" for each in opinion.evidence)
         lines += [">", f"> Evidence: {plain(steps)}"]
     else:
-        lines += [">", "> The judge named no step that it was shown: take this as a guess."]
+        lines += [">", "> The judge cited no step that it was shown: treat this as a guess."]
     return [*lines, ""]
 
 

@@ -192,5 +192,5 @@ def _last_object(reply: str) -> dict[str, Any]:
         if isinstance(value, dict) and "root_cause" in value:
             found, place = value, after
     if found is None:
-        raise _Unusable("the reply holds no JSON object with a root_cause")
+        raise _Unusable("the reply has no JSON object with a root_cause")
     return found

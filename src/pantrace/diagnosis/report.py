@@ -67,7 +67,7 @@ class Diagnosis(Record, frozen=True, kw_only=True):
             return f"{of}; the recordings do not show why."
         first = known[0]
         if first.samples == 1 and len(self.groups) > 1:
-            return f"{of}, each for a reason of its own."
+            return f"{of}, each for a different reason."
         most = "" if len(self.groups) == 1 else f", most often ({first.samples:,})"
         return f"{of}{most}: {first.title}."
 

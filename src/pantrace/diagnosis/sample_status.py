@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.metrics import by_name
 from pantrace.model import Decision, Record, Sample
 
@@ -59,7 +59,7 @@ def status_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence[
     undecided = next((each for each in decisions if each.passed is None), None)
     if undecided is not None:
         return SampleStatus(status="unjudged", why=f"{undecided.profile} could not decide")
-    why = "nobody says how it ended, and nothing in it is clearly wrong"
+    why = "the recording does not say how it ended, and nothing in it is clearly wrong"
     if not recording_of(sample.trajectory).has_acted:
-        why = "the recording holds nothing that the agent did"
+        why = "the recording has nothing that the agent did"
     return SampleStatus(status="unjudged", why=why)

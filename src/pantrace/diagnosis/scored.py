@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pantrace.metrics import by_name
 from pantrace.model import Decision, Sample, Score
-from pantrace.wire.grades import GRADES
+from pantrace.wire.inspect_grades import GRADES
 
 from .finding import Finding
 from .numbered import Numbered

@@ -12,11 +12,11 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, Sample, header_of, with_samples
-from pantrace.wire.census import Census
 from pantrace.wire.json import as_builtins, encode, to_plain
+from pantrace.wire.read_listener import Listener, listening
 from pantrace.wire.rows import OnBroken
-from pantrace.wire.tap import Listener, listening
 from pantrace.wire.unread import Ledger
+from pantrace.wire.value_census import Census
 
 from .vocabulary import vocabulary
 

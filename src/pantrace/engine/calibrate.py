@@ -99,7 +99,7 @@ def _take(observed: Observed, sample: Sample, score: Score, label: Label) -> Non
     for verdict in verdicts if isinstance(verdicts, list) else ():
         # Weighed scores hardly ever equal each other; whether a judge agrees with itself is a matter of its grades.
         given = verdict.get("grade", verdict.get("score")) if isinstance(verdict, Mapping) else None
-        if isinstance(given, (int, float)):
+        if isinstance(given, (int, float)) and abs(given) < 1e300:  # a whole number may be longer than any float
             by_model.setdefault(verdict.get("model"), []).append(float(given))
     observed.repeats += [each for each in by_model.values() if len(each) > 1]
 
@@ -221,7 +221,7 @@ def _all_whole(labels: Ranked) -> bool:
 def _why_missing(labels: Ranked, metric: str) -> str:
     """Why scores and labels cannot be the same or different."""
     if labels.kind == "pass":
-        return f"say from which score on a sample passes (--threshold {metric}=N)"
+        return f"set the lowest score that passes (--threshold {metric}=N)"
     if labels.kind == "bands":
         return "the labels are words, the scores numbers"
     return "some labels lie between the grades, which no score can equal"
@@ -296,7 +296,7 @@ def _shortcomings(found: Calibration, minimums: Minimums) -> list[str]:
     if found.samples < minimums.labels:
         why.append(f"{found.samples} labelled samples; {minimums.labels} are required")
     if found.auc is None:
-        why.append("whether it tells good from bad is not known")
+        why.append("it is not known whether it tells good from bad")
     elif minimums.auc is not None:
         if found.auc.value < minimums.auc:
             why.append(f"AUC is {found.auc.value:.2f}; {minimums.auc:g} is required")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.json import decode
-
 from pantrace.judges import CALIBRATION_FILE, Calibrations, Judged, is_judged, judged_by, read_calibrations
 from pantrace.model import Score
-from pantrace.store import query
+from pantrace.store import column_value, query
 
 
 def calibrations_for(out: Path, named: Sequence[Path] = ()) -> Calibrations:
@@ -21,7 +19,7 @@ def calibrations_for(out: Path, named: Sequence[Path] = ()) -> Calibrations:
 def uncalibrated(out: Path, calibrations: Calibrations, profile: str | None = None) -> list[Judged]:
     """The judges that decisions of a run rest on although no calibration speaks for them."""
     rows = query(out, "select distinct profile, deciding from decisions").rows
-    deciding = {name for by, names in rows if profile in (None, by) for name in decode(names)}
+    deciding = {name for by, names in rows if profile in (None, by) for name in column_value(names, list[str])}
     found: dict[Judged, None] = {}
     # Of equal scores one is enough: what differs is who made them, and by what question.
     seen = query(
@@ -30,7 +28,7 @@ def uncalibrated(out: Path, calibrations: Calibrations, profile: str | None = No
         name, maker, maker_kind, maker_model, json_extract_string(details, '$.rubric_hash')""",
     ).rows
     for (text,) in seen:
-        score = decode(text, type=Score)
+        score = column_value(text, Score)
         if score.name in deciding and is_judged(score):
             judged = judged_by(score)
             known = calibrations.of(judged)

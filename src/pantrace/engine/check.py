@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Score, ToolCall, all_trajectories
 from pantrace.normalise.secrets import Redactor
-from pantrace.rules import RuleFile, demanded_arguments, rule_scores, tool_names
+from pantrace.rules import RuleFile, rule_scores
 from pantrace.wire.times import time_text
 
 from .measure import Chosen, scores_of
 from .read import Notes
+from .rule_warnings import rule_warnings, unknown_tools
 from .table import Table, Tabular
 
 
@@ -75,28 +76,13 @@ class CheckReport(Tabular):
     def unknown_tools(self) -> list[str]:
         """Tool words of the rules of which no recording has any name: perhaps misspelt. Without recordings nobody
         knows."""
-        found = []
         recorded = any(sample.trajectory is not None for sample, _ in self.sessions)
-        for each in self.rules if recorded else ():
-            for word, listed in each.tools.items():
-                if not self.tools_seen.keys() & listed:
-                    found.append(word)
-            aliased = {name for listed in each.tools.values() for name in listed}
-            found += sorted(tool_names(each) - aliased - self.tools_seen.keys())
-        return found
+        return unknown_tools(self.rules, self.tools_seen) if recorded else []
 
     def warnings(self) -> list[str]:
         """What the rules name and no recording has: such a rule is kept by everybody, or applies to nobody."""
-        told = [
-            f"no recording has a tool {word!r}; is it spelt as the agent calls it?" for word in self.unknown_tools()
-        ]
-        for each in self.rules:
-            for word, argument in sorted(demanded_arguments(each)):
-                seen = [self.tools_seen[name] for name in each.tools.get(word, [word]) if name in self.tools_seen]
-                if seen and not any(argument in names for names in seen):
-                    given = ", ".join(sorted(set().union(*seen))[:8]) or "none"
-                    told.append(f"no call of {word!r} has an argument {argument!r}; arguments given: {given}")
-        return told
+        recorded = any(sample.trajectory is not None for sample, _ in self.sessions)
+        return rule_warnings(self.rules, self.tools_seen) if recorded else []
 
     def see(self, tools: dict[str, set[str]]) -> None:
         """Note the tools of a sample, or of a part of the input."""

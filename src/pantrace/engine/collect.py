@@ -16,12 +16,12 @@ MESSAGES = {"traces": "Request", "logs": "LogsRequest"}
 
 @contextmanager
 def collecting(folder: Path, port: int = 0, on_spans: Callable[[int], None] = lambda _: None) -> Iterator[Receiver]:
-    """A receiver on this machine for the length of a block; `port` 0 takes a free one."""
+    """A receiver on this machine for the length of a block; `port` 0 chooses a free port."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         receiver = Receiver(folder, _decoded, port, on_spans)
     except OSError as error:
-        raise UsageError(f"port {port} cannot be had: {error.strerror} (is another collector running?)") from None
+        raise UsageError(f"port {port} cannot be used: {error.strerror} (is another collector running?)") from None
     thread = threading.Thread(target=receiver.serve_forever, name="collector", daemon=True)
     thread.start()
     try:

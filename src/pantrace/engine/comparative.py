@@ -11,12 +11,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pantrace.errors import UsageError
-from pantrace.model import Case, Run, Sample, Scale, Score, with_samples
+from pantrace.model import Case, Run, Sample, Score, with_samples
 from pantrace.store import RunDirectory
 
-from .compare import PASSED, shared_metrics
-from .compare_runs import Comparisons, compare_cases, with_outcome
+from .compare import shared_metrics
+from .compare_runs import Comparisons, compare_cases
 from .compare_side import Side, cluster_of, side_of
+from .compare_verdicts import PASSED, passed_score, with_outcome
 from .evaluate_sample import all_scores
 
 MODE = "workflow_mode"
@@ -47,7 +48,7 @@ def _decided(directory: Path) -> Run:
             verdicts = [each.passed for each in result.decisions if each.passed is not None]
             verdict: tuple[Score, ...] = ()
             if verdicts:
-                verdict = (Score(name=PASSED, value=all(verdicts), scale=Scale(low=0, high=1)),)
+                verdict = (passed_score(all(verdicts)),)
             elif result.decisions:
                 # What the run could not decide is not decided by what the source says of it.
                 verdict = (Score(name=PASSED, status="unscored", explanation="could not be decided"),)
@@ -76,7 +77,7 @@ def side_names(samples: Iterable[Sample], name: str | None) -> tuple[str, list[s
     if name is not None:
         if len(named) < 2:
             held = f"only {next(iter(named))!r}" if named else "no value"
-            raise UsageError(f"--split {name}: the samples have {held} for it; comparing needs two values or more")
+            raise UsageError(f"--split {name}: the samples have {held} for it; a comparison needs two or more values")
         return name, _ordered(named)
     if whole and len(modes) > 1:
         return MODE, _ordered(modes)

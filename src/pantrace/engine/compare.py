@@ -23,13 +23,8 @@ from .compare_notes import notes_of_gaps, notes_of_tasks
 from .compare_power import Reach, whole
 from .compare_result import Comparison, Conclusion, Flip
 from .compare_side import Side, address_among
+from .compare_verdicts import MISHAPS, PASSED
 from .compare_words import sentence_of
-
-MISHAPS = ("outcome.limit", "outcome.broken")
-"""Measures of what should not happen, which are compared where it did."""
-
-PASSED = "passed"
-"""Whether a sample's one verdict, which came with it, is a pass."""
 
 Margin = Callable[[str, Estimate | None], float | None]
 """From a metric and the baseline's mean, the difference that does not matter; None where none is set."""

@@ -230,7 +230,7 @@ def _bounded(
     again = estimate((low, high)) if low < high else found
     if again.low is None:
         return found
-    told = f"the scale has no end, so values are taken to lie between {low:g} and {high:g}, {why}"
+    told = f"the scale has no end, so values are assumed to lie between {low:g} and {high:g}, {why}"
     return replace(again, note=f"{again.note}; {told}")
 
 

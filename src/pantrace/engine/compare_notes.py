@@ -73,9 +73,14 @@ def notes_of_sides(
     sizes = [len(set(each)) for each in groups]
     if sizes and 1 < min(sizes) < FEW_CLUSTERS:
         # As bench/coverage.py measured, with 8 tasks that pass or fail as a whole.
-        narrow = "; the interval may hold the truth in only 91 % instead of 95 %" if kind == "binary" else ""
+        narrow = (
+            "; the interval may contain the true value in only 91 % of comparisons, not 95 %"
+            if kind == "binary"
+            else ""
+        )
         notes.append(
-            f"only {min(sizes)} clusters in a run: p comes from moving whole clusters, which holds for few{narrow}"
+            f"only {min(sizes)} clusters in a run: p comes from permuting whole clusters, "
+            f"which is valid for few{narrow}"
         )
     return tuple(notes)
 
@@ -98,7 +103,7 @@ def notes_of_tasks(sides: Sequence[Sequence[float]], tasks: Sequence[Sequence[Ha
     if plain <= 0 or clustered <= ALIKE * plain:
         return ()
     alarms = 2 * NormalDist().cdf(-normal_quantile(CONFIDENCE) * sqrt(plain / clustered))
-    return (f"cases of one task are alike, so up to {alarms:.0%} false alarms: --cluster task reckons with that",)
+    return (f"cases of one task are alike, so up to {alarms:.0%} false alarms: --cluster task accounts for that",)
 
 
 def notes_of_gaps(names: tuple[str, str], without: tuple[int, int], common: int) -> tuple[str, ...]:
@@ -143,4 +148,4 @@ def _far_out(sides: Sequence[Sequence[float]], found: Estimate) -> list[str]:
     if not any(len(side) >= FEW_VALUES and skewness(side) > 1 and cases_for_t(side) > len(side) for side in logs):
         return []
     # The same bench, with one value of twenty twenty times as large as the others, and 20 cases.
-    return ["a few values are far larger than all others: up to 40 % false alarms, as a run may have none of them"]
+    return ["a few values are far larger than all others: up to 40 % false alarms, because a run may have none of them"]

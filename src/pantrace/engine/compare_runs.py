@@ -12,23 +12,21 @@ import msgspec
 from msgspec.structs import replace
 
 from pantrace.errors import UsageError
-from pantrace.metrics import by_name, full_address
-from pantrace.model import Record, Run, Sample, Scale, Score
+from pantrace.metrics import full_address
+from pantrace.model import Record, Sample, with_samples
 from pantrace.stats import Estimate
 from pantrace.store import RunDirectory, is_run_directory
-from pantrace.wire.meant import meant_by
+from pantrace.wire.closest_name import closest_name
 
 from .collector import seldom_collecting
-from .compare import MISHAPS, PASSED, Margin, compare_pairs
+from .compare import Margin, compare_pairs
+from .compare_columns import side_of_directory
 from .compare_result import Comparison
 from .compare_side import Side, address_among, side_of, unknown_cluster
 from .compare_stored import compare_stored
-from .outlined import outlined
+from .compare_verdicts import PASSED, passed_score, with_outcome
 from .read import Notes, read_pile
 from .table import Table, Tabular
-
-OUTCOME = "outcome"
-"""The metric of how a run ended, which recordings tell without being measured."""
 
 
 class Comparisons(Record, Tabular, frozen=True, kw_only=True):
@@ -106,13 +104,13 @@ def compare_sources(
     A margin is a number, a share of the first run's mean ("5%"), or either for one metric ("cost=5%"). `more` may add
     numbers to the sides."""
     if len(sources) < 2:
-        raise UsageError("a comparison takes two runs or more")
+        raise UsageError("a comparison needs two or more runs")
     margins = list(margins)
     margin = parse_margins(margins)
     sides = read_sides(sources, cluster, pair_by, decisions=PASSED in metrics)
     if not any(side.cases for side in sides):
         if cluster is not None:
-            raise UsageError("--cluster: these files hold no cases, only numbers over all of them")
+            raise UsageError("--cluster: these files have no cases, only overall numbers")
         named = [(side.name, files[0]) for side, (_, files) in zip(sides, sources, strict=True)]
         found = compare_stored(_pairs(named, all_pairs), metrics=metrics, margin=margin)
         if not found:
@@ -173,11 +171,12 @@ def read_sides(
     sides = []
     for name, (_, files) in zip(names, sources, strict=True):
         decided = decisions and len(files) == 1 and is_run_directory(files[0])
-        # Which agent a case asks for, no column says.
-        run = _scores_of(files) if cluster != "agent" and not decided else read_pile(files, notes=Notes())
-        samples = _with_decisions(files[0]) if decided else run.samples
         with seldom_collecting():
-            side = side_of(run, map(with_outcome, samples), cluster=cluster, pair_by=pair_by)
+            side = _side(files, cluster, pair_by) if not decided else None
+            if side is None:
+                run = read_pile(files, notes=Notes())
+                samples = _with_decisions(files[0]) if decided else run.samples
+                side = side_of(run, map(with_outcome, samples), cluster=cluster, pair_by=pair_by)
         side.name = name
         sides.append(side)
     if cluster is not None and any(side.cases for side in sides) and not any(side.clusters for side in sides):
@@ -185,9 +184,17 @@ def read_sides(
     return sides
 
 
-def _scores_of(files: Sequence[Path]) -> Run:
-    """A run with its scores; of a run directory nothing else is read."""
-    return (outlined(files[0]) if len(files) == 1 else None) or read_pile(files, notes=Notes())
+def _side(files: Sequence[Path], cluster: str | None, pair_by: str) -> Side | None:
+    """The numbers of a run directory, of which nothing else is read; None of anything else."""
+    # Which agent a case asks for, no column says.
+    if len(files) != 1 or cluster == "agent" or not is_run_directory(files[0]):
+        return None
+    directory = RunDirectory.open(files[0])
+    found = side_of_directory(files[0], directory.header, cluster=cluster, pair_by=pair_by)
+    if found is not None:
+        return found
+    run = with_samples(directory.header, directory.outlines())
+    return side_of(run, map(with_outcome, run.samples), cluster=cluster, pair_by=pair_by)
 
 
 def _with_decisions(folder: Path) -> Iterator[Sample]:
@@ -196,28 +203,9 @@ def _with_decisions(folder: Path) -> Iterator[Sample]:
         scores = (*result.sample.scores, *result.scores)
         passed = [each.passed for each in result.decisions]
         if passed and None not in passed:
-            told = Score(name=PASSED, value=all(passed), scale=Scale(low=0, high=1))
+            told = passed_score(all(passed))
             scores = (*(score for score in scores if score.name != PASSED), told)
         yield replace(result.sample, scores=scores)
-
-
-def with_outcome(sample: Sample) -> Sample:
-    """A recording's sample with how it ended, and whether its one stored verdict is a pass, as scores; what was
-    measured before stays as it is."""
-    added: list[Score] = []
-    names = {score.name for score in sample.scores}
-    if OUTCOME not in names:
-        found = by_name(OUTCOME).score(sample)
-        told = sample.trajectory is not None and sample.trajectory.outcome is not None
-        if not told or "reward" in names:
-            # The scores that it stores say the same; two tests of one number would make both harder to prove.
-            mishaps = {name: number for name, number in found.values.items() if f"{OUTCOME}.{name}" in MISHAPS}
-            found = replace(found, value=None, status="not_applicable", values=mishaps)
-        added.append(found)
-    verdicts = [score.passed for score in sample.scores if score.passed is not None and score.status == "scored"]
-    if len(verdicts) == 1 and PASSED not in names:
-        added.append(Score(name=PASSED, value=verdicts[0], scale=Scale(low=0, high=1)))
-    return replace(sample, scores=(*sample.scores, *added)) if added else sample
 
 
 def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
@@ -226,7 +214,7 @@ def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
             raise UsageError(f"{side.name}: there are no samples to compare with those of the other runs")
         for name in metrics:
             if address_among(name, *sides) not in side.values:
-                close = meant_by(name, sorted(side.values))
+                close = closest_name(name, sorted(side.values))
                 known = ", ".join(sorted(side.values)) or "none"
                 hint = f"did you mean {close}?" if close is not None else f"it has: {known}"
                 raise UsageError(f"{side.name} has no numbers for {name!r}; {hint}")

@@ -11,8 +11,8 @@ from math import isfinite
 from pantrace.errors import UsageError
 from pantrace.metrics import full_address, measure_named
 from pantrace.model import Measure, Run, Sample, Scale, Score, Unit
-from pantrace.wire.grades import GRADES
-from pantrace.wire.meant import meant_by
+from pantrace.wire.closest_name import closest_name
+from pantrace.wire.inspect_grades import GRADES
 
 LARGEST = 1e70
 """No measurement is larger, and fourth powers of larger numbers are none."""
@@ -43,7 +43,7 @@ class Side:
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
-    _plain: dict[str, dict[str, dict[str, list[float]]]] = field(default_factory=dict)
+    _plain: dict[str, dict[str, dict[str, list[float]]]] = field(default_factory=dict, compare=False)
     """score -> its key -> case -> values: the places of those measures that are surely no yes or no."""
 
     def add(self, name: str, case: str, number: float, score: Score) -> None:
@@ -59,10 +59,7 @@ class Side:
         else:
             found.append(number)
         if self.binary[name]:
-            measure = _declared(name)
-            self.binary[name] = (
-                is_yes_or_no(score, number) if measure is None else measure.yes_or_no and number in (0.0, 1.0)
-            )
+            self.binary[name] = number in (0.0, 1.0) and may_be_yes(name, score)
 
     def add_values(self, score: Score, case: str) -> None:
         """Keep the named numbers of a score, which `numbers_of` would give one by one. There are dozens in each sample:
@@ -84,6 +81,11 @@ class Side:
                 # What has shown another number than 0 and 1 stays so, and its place stays where it is.
                 if address in self.values and not self.binary[address]:
                     plain[key] = self.values[address]
+
+    def fill(self, name: str, cases: dict[str, list[float]], score: Score, *, yes_or_no: bool) -> None:
+        """All numbers of a name at once, and the score that the first of them is of."""
+        self._first(name, score)
+        self.values[name], self.binary[name] = cases, yes_or_no
 
     def _first(self, name: str, score: Score) -> dict[str, list[float]]:
         """A place for the numbers of a name, with what is declared of it, or what its first score says."""
@@ -118,18 +120,11 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
     """Collect the numbers of a run."""
     side = Side(name=run.name or "run", created=run.created)
     for sample in samples:
-        case = case_of(sample, pair_by)
-        side.cases.add(case)
-        if cluster is not None and sample.case is not None:
-            side.labels.update(sample.case.labels)
-        if cluster is not None and (found := cluster_of(sample, cluster)):
-            side.clusters[case] = found
-        elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
-            side.tasks[case] = task or ""
+        case = note_case(side, sample, cluster, pair_by)
         for score in sample.scores:
             if score.values:
                 side.add_values(score, case)
-            if not score.values or not _is_measured(score.name):
+            if not score.values or not is_measured(score.name):
                 number_of_all = as_number(score)
                 if number_of_all is None:
                     side.left_out[score.name] += 1
@@ -138,10 +133,29 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
     return side
 
 
+def note_case(side: Side, sample: Sample, cluster: str | None, pair_by: str) -> str:
+    """The case of a sample, of which the side knows from now on, and what it belongs to."""
+    case = case_of(sample, pair_by)
+    side.cases.add(case)
+    if cluster is not None and sample.case is not None:
+        side.labels.update(sample.case.labels)
+    if cluster is not None and (found := cluster_of(sample, cluster)):
+        side.clusters[case] = found
+    elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
+        side.tasks[case] = task or ""
+    return case
+
+
 @lru_cache(maxsize=1024)
-def _is_measured(metric: str) -> bool:
+def is_measured(metric: str) -> bool:
     """Whether a metric's numbers are all declared, so that its main value is one of them."""
     return measure_named(metric) is not None
+
+
+def may_be_yes(name: str, score: Score) -> bool:
+    """Whether 0 and 1 of that name stand for no and yes: as it is declared, else as the score tells."""
+    measure = _declared(name)
+    return measure.yes_or_no if measure is not None else is_yes_or_no(score, 1.0)
 
 
 def is_yes_or_no(score: Score, number: float) -> bool:
@@ -182,6 +196,6 @@ def cluster_of(sample: Sample, name: str) -> str | None:
 def unknown_cluster(cluster: str, labels: Iterable[str]) -> UsageError:
     """The error of a name that no case has anything under."""
     known = ["task", "scenario", "agent", *sorted(set(labels))]
-    meant = meant_by(cluster, known)
+    meant = closest_name(cluster, known)
     hint = f"did you mean {meant}?" if meant else f"cases can be grouped by {', '.join(known)}"
     return UsageError(f"--cluster {cluster!r}: no case has it; {hint}")

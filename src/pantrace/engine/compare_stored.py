@@ -58,7 +58,7 @@ def _tells(one: Evaluation, two: Evaluation, name: str) -> bool:
 
 def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
     difference: Estimate | None = None
-    notes = ["the files hold one number each, so nothing can be paired"]
+    notes = ["each file has only one number, so nothing can be paired"]
     if one.estimate is not None and two.estimate is not None:
         difference = Estimate(value=two.estimate.value - one.estimate.value, n=0, method="none")
         if one.independent and two.independent:
@@ -70,7 +70,7 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
             # Fisher's test takes whole episodes, so counts are rounded for p; the interval is made of the files' own.
             p = difference_of_proportions(counts[0], counts[1]).p
             difference = replace(difference_of_intervals(one.estimate, two.estimate), p=p)
-            notes.append("shares are taken over episodes, as steps of one episode are not independent")
+            notes.append("shares are computed over episodes, because steps of one episode are not independent")
         else:
             notes.append("the files do not say how far the number spreads, so no interval can be given")
     gone = [side for side, each in (("first", one), ("second", two)) if each.withdrawn]

@@ -153,8 +153,8 @@ def _typical(found: Comparison) -> list[str]:
 def _margin(found: Comparison) -> list[str]:
     if found.margin is None or found.better is None:
         return []
-    told = {True: "is proven", False: "is disproved", None: "is not proven"}[found.no_worse]
-    return [f"That it is no worse by more than {_plain(found, found.margin)} {told}."]
+    told = {True: "proven", False: "disproved", None: "not proven"}[found.no_worse]
+    return [f"No worse by more than {_plain(found, found.margin)}: {told}."]
 
 
 def _plain(found: Comparison, value: float) -> str:

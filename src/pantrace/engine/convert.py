@@ -23,18 +23,18 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Loss, Record, Run, RunHeader, Sample, Trajectory, header_of, with_samples
 from pantrace.places import path_at
 from pantrace.wire import files
-from pantrace.wire.carried import carry_if, without_carried
 from pantrace.wire.depth import OURS, is_too_deep
 from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
 from pantrace.wire.json import to_plain
-from pantrace.wire.limits import limits, of_our_own
+from pantrace.wire.limits import any_record_size, limits
 from pantrace.wire.loss import header_losses, plain, plain_header
-from pantrace.wire.mending import mending
 from pantrace.wire.output import staging
+from pantrace.wire.output_row import Row
+from pantrace.wire.pantrace_key import carrying_allowed, without_carried
 from pantrace.wire.private_folder import private_folder
+from pantrace.wire.repairs import noting_repairs
 from pantrace.wire.rows import raise_broken, write_rows
-from pantrace.wire.written import Row
 
 from .balance import Balance
 from .convert_parts import ConvertParts, in_parts, refuse_losses
@@ -141,7 +141,7 @@ def write_run(
     format_ = by_name(to)
     report = report or Report(to=to, measured=measure)
     if not format_.writes:
-        raise UsageError(f"{to} can be read, not written; `pantrace formats` lists what can")
+        raise UsageError(f"{to} can be read but not written; `pantrace formats` lists formats that can")
     chosen = options if isinstance(options, Record) else parse_options(format_, options or {})
     measure = report.measured = measure and format_.reads
     if strict and not measure:
@@ -151,14 +151,14 @@ def write_run(
     rows = _Rows(format_, chosen, report, on_loss, carry=carry)
     report.notes.on_header = rows.drop_header
     with closing(rows.scales), staging(target) as place:
-        with mending(report.repair), carry_if(carry):
+        with noting_repairs(report.repair), carrying_allowed(carry):
             try:
                 outputs = _save(run, rows, target, place, chosen)
             except UNFORESEEN as error:
                 raise WriteError(f"not written as {to}: {UNWRITABLE}: {type(error).__name__}: {error}") from error
         if format_.is_split:
             refuse_overwriting(read, [Output(each, recording=True) for each in outputs])
-        with of_our_own():
+        with any_record_size():
             written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers and not goes_on:
             report.values += common_weight(plain_header(run))
@@ -167,7 +167,7 @@ def write_run(
                     rows.lose(loss)
         if measure and report.samples:
             files = [place / each.name for each in outputs] if place.is_dir() else [place]
-            with of_our_own():
+            with any_record_size():
                 rows.scales.add_files(files, report.notes.unread)
         if not report.samples:
             _refuse_nothing(rows, place, written)
@@ -205,7 +205,7 @@ class _Rows:
 
     def drop_header(self, name: str, header: RunHeader) -> None:
         self.headers += 1
-        why = {"run": "several inputs become one run: their samples are kept, not their headers"}
+        why = {"run": "several inputs become one run: their samples are kept, but not their headers"}
         for loss in header_losses(header, RunHeader(), why, self.format.name) if self.report.measured else ():
             self.report.headers[name] += 1
             self.lose(msgspec.structs.replace(loss, input=name))
@@ -247,7 +247,7 @@ class _Rows:
     def _refuse_invalid(self, sample: Sample, row: Any) -> None:
         """No row is written that its own format calls wrong, but for a copy of one that is as wrong in its source."""
         format_ = self.format
-        if format_.check is None or format_.typed or format_.mends:
+        if format_.check is None or format_.typed or format_.repairs:
             return
         wrong = next((each for each in format_.check(row) if each.level == "error"), None)
         if wrong is None:
@@ -320,7 +320,7 @@ def _refuse_nothing(rows: _Rows, place: Path, written: Run | None) -> None:
     elif rows.seen:
         reason = f"{_no_samples(format_)}, and this run has no results"
     elif read:
-        reason = f"{read} samples were read and none was chosen"
+        reason = f"{read} samples were read, but none was selected"
     elif rows.headers:
         reason = f"{rows.headers} inputs have no samples, and their headers cannot be joined (convert them one by one)"
     elif _is_recognised(place, format_):
@@ -364,7 +364,7 @@ def _save_documents(run: Run, rows: _Rows, target: Path, place: Path) -> list[Pa
     if not target.is_dir() and (target.exists() or files.bare_suffix(target) in (".json", ".jsonl", format_.suffix)):
         for number, row in enumerate(rows.of(run)):
             if number:
-                raise UsageError(f"{format_.name} holds one sample per file: give a directory, -o {target.stem}/")
+                raise UsageError(f"{format_.name} has one sample per file: name a directory, -o {target.stem}/")
             seals[place] = write_rows([row], place, default=format_.layout)
         return [target]
     place.mkdir()

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from pantrace.errors import LossRefused, NothingWritten
 from pantrace.formats import by_name
 from pantrace.model import Record, Sample, with_samples
-from pantrace.wire import cuts
-from pantrace.wire.cuts import Cutting
+from pantrace.wire import input_cuts
+from pantrace.wire.input_cuts import Cutting
 from pantrace.wire.output import is_stream, staging, writing
-from pantrace.wire.pace import pace
+from pantrace.wire.progress import current_progress
 from pantrace.wire.rows import written_layout
 
 from .balance import Balance
@@ -157,14 +157,14 @@ def _planned(
     if engine.name != "local":
         return None  # pieces wait beside the output, which other machines do not see
     # Small input is not looked through twice.
-    executor = engine.executor(sum(map(weight_of, paths)), report.by.append)
+    executor = engine.executor(sum(map(weight_of, paths)), report.by.append, ConvertParts)
     if isinstance(executor, InProcess):
         return None
     opened = [*inputs(paths, format, Notes.keeping())]
     if len(opened) != 1 or opened[0][1].name == task.to:
         return None
     path, chosen, variant = opened[0]
-    parts = parts_of(path, chosen, variant, Cutting(cuts.SPAN_BYTES, held))
+    parts = parts_of(path, chosen, variant, Cutting(input_cuts.SPAN_BYTES, held))
     begun = [*islice(parts, 2)]
     if len(begun) < 2 or (task.measure and not _is_of_lines(begun[1])):
         return None
@@ -177,7 +177,7 @@ def _convert(
     """Have the parts written, and put the pieces together at `place`."""
     task.selection.begin()
     ids: set[str] = set()
-    watched, task.folder = pace(), place.parent
+    watched, task.folder = current_progress(), place.parent
     if watched is not None:
         watched.expect([planned.path])
     with planned.executor, writing(place) as file:

@@ -44,34 +44,29 @@ class Denominator(Record, frozen=True, kw_only=True):
         return not (self.not_run or self.refused or any(self.left_out.values()))
 
 
-_CASES = """
-with samples as (select case_id, was_run or place in (select place from told) as was_run from places),
-cases as (select case_id, bool_or(was_run) as was_run from samples group by case_id)
-select count(*), count(*) filter (where was_run), (select count(*) from samples where was_run) from cases
-"""
-_NOT_RUN = """
-select case_id from places group by case_id
-having not bool_or(was_run or place in (select place from told)) order by min(place) limit ?
-"""
-_STATUSES = "select status, count(*) from statuses group by status"
-_ABSENT = "select count(*) from absences join absent using (absence)"
+_STATUSES = "select status, sum(scores)::bigint from statuses group by status"
+_ABSENT = "select coalesce(sum(scores), 0)::bigint from absences join absent using (absence)"
 
 
 def denominator_of(out: Path, database: Any, columns: Columns) -> Denominator:
     """Of a run directory, whose columns the database holds."""
+    import numpy as np
+
     header = RunDirectory.open(out).header
-    cases, run, samples = database.execute(_CASES).fetchone()
+    was_run = np.zeros(len(columns.cases), bool)
+    was_run[columns.case_of[columns.was_run]] = True
+    not_run = np.flatnonzero(~was_run)
     statuses = dict(database.execute(_STATUSES).fetchall())
     (absent,) = database.execute(_ABSENT).fetchone()
     names = list(columns.cases)
     left_out = header.dataset.get("left_out") if isinstance(header.dataset, dict) else None
     broken = header.config.get("broken_records") if isinstance(header.config, dict) else None
     return Denominator(
-        cases=cases,
-        run=run,
-        samples=samples,
-        not_run=cases - run,
-        not_run_cases=tuple(names[number] for (number,) in database.execute(_NOT_RUN, [SHOWN]).fetchall()),
+        cases=len(names),
+        run=len(names) - len(not_run),
+        samples=int(columns.was_run.sum()),
+        not_run=len(not_run),
+        not_run_cases=tuple(names[number] for number in not_run[:SHOWN].tolist()),
         left_out=left_out if isinstance(left_out, dict) else {},
         refused=len(broken) if isinstance(broken, list) else 0,
         not_applicable=statuses.get(STATUSES["not_applicable"], 0) + absent,

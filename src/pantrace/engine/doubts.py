@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from pantrace.model import Sample, Trajectory, Usage, all_trajectories
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.pantrace_key import CARRIER
 
 NOTES = "notes"
 
@@ -40,7 +40,7 @@ def _doubt(usage: Usage) -> str | None:
         return None
     if any("note" in kept for kept in usage.extra.values() if isinstance(kept, dict)):
         return None  # its reader has said more about it
-    return f"input {given} and output {output} are not the total {total} together"
+    return f"input {given} plus output {output} is not the total {total}"
 
 
 def with_notes(sample: Sample) -> Sample:

@@ -17,10 +17,11 @@ from pantrace.judges import Calibrations
 from pantrace.model import Run, RunHeader, Sample
 from pantrace.policy import Profile
 from pantrace.store import RunDirectory
-from pantrace.wire.cuts import SPAN_BYTES, Cutting
-from pantrace.wire.pace import pace
+from pantrace.wire.input_cuts import SPAN_BYTES, Cutting
+from pantrace.wire.progress import current_progress
 
 from .collector import seldom_collecting
+from .evaluate_part import EvaluateParts
 from .evaluate_sample import decide_sample
 from .executor import ONE_PROCESS, Engine
 from .fingerprint import content_hash, signature
@@ -66,7 +67,7 @@ def evaluate_into(
     if judging is not None or (selection is not None and not selection.is_by_part):
         engine = ONE_PROCESS
     # Made before the directory is touched: it may refuse.
-    executor = engine.executor(sum(weight_of(path) for path, _, _ in opened), done.by.append)
+    executor = engine.executor(sum(weight_of(path) for path, _, _ in opened), done.by.append, EvaluateParts)
     with (
         RunDirectory.open_for_writing(out, header, plan_text, hashed) as directory,
         Judges(ready, judging) as judges,
@@ -76,7 +77,7 @@ def evaluate_into(
         done.anew = directory.renewed
         directory.begin(_all_of(opened, f"{circumstances} {selection.limit if selection else None}"))
         intakes = Intakes(directory, judges, done, circumstances, references, selection, on_sample, whole=whole)
-        if (watched := pace()) is not None:
+        if (watched := current_progress()) is not None:
             watched.expect(path for path, _, _ in opened)
         with executor:
             intakes.take(opened, executor, Cutting(span_bytes, held))

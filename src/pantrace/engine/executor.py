@@ -54,8 +54,11 @@ class Engine:
     address: str | None = None
     """Of a Ray cluster; None: one of our own, on this machine."""
 
-    def executor(self, weight: int, on_start: Callable[[str], None] = lambda _: None) -> Executor:
-        """Who does it for input of so many bytes. `on_start` is told in words when others are started to do it."""
+    def executor(
+        self, weight: int, on_start: Callable[[str], None] = lambda _: None, task: type | None = None
+    ) -> Executor:
+        """Who does it for input of so many bytes. `on_start` is told in words when others are started to do it.
+        `task`: what they will do, so that they can load it while the input is looked at."""
         if self.name == "ray":
             from .ray_cluster import RayCluster
 
@@ -67,14 +70,16 @@ class Engine:
             return InProcess()
         from .pool import Pool
 
-        return Pool(jobs, on_start)
+        return Pool(jobs, on_start, task if weight > SMALL else None)
 
-    def for_pile(self, paths: Iterable[Path], selection: Selection, on_start: Callable[[str], None]) -> Executor:
+    def for_pile(
+        self, paths: Iterable[Path], selection: Selection, on_start: Callable[[str], None], task: type | None = None
+    ) -> Executor:
         """Who does it for these inputs. A limit and the beginnings of names go over all samples in a row, so that one
         process does it."""
         if not selection.is_by_part:
             return InProcess()
-        return self.executor(sum(map(weight_of, paths)), on_start)
+        return self.executor(sum(map(weight_of, paths)), on_start, task)
 
 
 ONE_PROCESS = Engine(jobs=1)

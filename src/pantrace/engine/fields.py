@@ -147,12 +147,12 @@ def _unknown(name: str, path: str) -> str:
         names = [*SHORT, *_names(_root())]
         meant = _meant(parts[0], names) or _meant(parts[-1], _by_last_name())
         listed = ", ".join("label.NAME" if each == "label" else each for each in names)
-        told = f"there is no field {name}{_did_you_mean(meant, f'a label is asked for as label.{name}')}"
+        told = f"there is no field {name}{_did_you_mean(meant, f'write a label as label.{name}')}"
         return f"{told} Fields are {listed}, and what these hold (docs/select.md)"
     inside = [each for kind, _ in _ends(_root(), parts[:known], False) for each in _names(kind)]
     holder = ".".join(parts[:known])
     if not inside:
-        return f"there is no field {name}: {holder} is a value and holds no others"
+        return f"there is no field {name}: {holder} is a single value without fields"
     close = _meant(parts[known], inside)
     meant = ".".join([holder, close, *parts[known + 1 :]]) if close else None
     return f"{holder} has no field {parts[known]}{_did_you_mean(meant)} It has {', '.join(dict.fromkeys(inside))}"
@@ -161,8 +161,8 @@ def _unknown(name: str, path: str) -> str:
 def _no_value(name: str, kinds: list[inspect.Type]) -> str:
     inside = list(dict.fromkeys(each for kind in kinds for each in _names(kind)))
     if not inside:
-        return f"{name} holds values by their names: {name}.NAME"
-    return f"{name} is not a value; it holds {', '.join(f'{name}.{each}' for each in inside)}"
+        return f"{name} has named values: {name}.NAME"
+    return f"{name} is not a single value; it has {', '.join(f'{name}.{each}' for each in inside)}"
 
 
 def _did_you_mean(meant: str | None, otherwise: str = "") -> str:

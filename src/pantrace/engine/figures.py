@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from typing import Any
 from weakref import finalize
 
-from msgspec.json import Decoder, decode
+from pantrace.store import column_value
 
 _FEW = 30
 """Up to so many texts are decoded one by one: Arrow's reader has to be set up each time."""
@@ -54,9 +53,6 @@ class Figures:
 class NumberTexts:
     """JSON objects of numbers by name, as a score keeps its measures, as columns: NaN where there is no number."""
 
-    def __init__(self) -> None:
-        self._decode: Callable[[str], dict[str, float | None]] = Decoder(dict[str, float | None]).decode
-
     def columns(self, texts: list[str]) -> dict[str, Any]:
         """Each name with a number for each text."""
         found = _by_arrow(texts) if len(texts) > _FEW else None
@@ -65,7 +61,7 @@ class NumberTexts:
     def _one_by_one(self, texts: list[str]) -> dict[str, Any]:
         import numpy as np
 
-        rows = [self._decode(text) for text in texts]
+        rows = [column_value(text, dict[str, float | None]) for text in texts]
         names = dict.fromkeys(name for row in rows for name in row)
         return {name: np.array([row.get(name) for row in rows], np.float64) for name in names}
 
@@ -79,7 +75,7 @@ def _by_arrow(texts: list[str]) -> dict[str, Any] | None:
     options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
     try:
         # Arrow reads whole numbers as such first, and all of them again where a fraction comes: it is told beforehand.
-        schema = pa.schema([(name, pa.float64()) for name in decode(texts[0])])
+        schema = pa.schema([(name, pa.float64()) for name in column_value(texts[0], dict[str, Any])])
         table = json.read_json(pa.BufferReader(lines), options, json.ParseOptions(explicit_schema=schema))
         if table.num_rows != len(texts):
             return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.errors import UsageError
-from pantrace.wire.text_file import text_of
+from pantrace.wire.text_file import read_text
 from pantrace.wire.tool_map import SECTION, invert
 from pantrace.wire.yaml import load_yaml
 
@@ -29,7 +29,7 @@ def is_config(path: Path) -> bool:
 
 def plan_of_config(path: Path) -> tuple[Plan, dict[str, Any]]:
     """The plan, and the paths that the file names: inputs and outputs, which the command line says."""
-    data = load_yaml(text_of(path), str(path))
+    data = load_yaml(read_text(path), str(path))
     if not isinstance(data, dict) or not data.keys() & {SECTION, *_RUBRICS, *_MODELS}:
         raise UsageError(f"{path}: no plan: it has neither {SECTION} nor a rubric or models; plans are TOML")
     if unknown := sorted(map(str, data.keys() - _KNOWN)):
@@ -52,7 +52,7 @@ def unused_paths(path: Path) -> str | None:
     paths = plan_of_config(path)[1]
     if not paths:
         return None
-    return f"{path.name}: paths ({', '.join(map(str, paths))}) are not taken from it; the command line names them"
+    return f"{path.name}: paths ({', '.join(map(str, paths))}) are ignored; name them on the command line"
 
 
 def _texts(value: Any, place: str) -> list[str]:

@@ -12,9 +12,9 @@ from pantrace.formats import Format, by_name
 from pantrace.model import Record, Run
 from pantrace.places import Origin, is_mirrored, located, origin_of
 from pantrace.wire import files
-from pantrace.wire.cuts import Cutting
+from pantrace.wire.input_cuts import Cutting
+from pantrace.wire.input_span import Span
 from pantrace.wire.rows import OnBroken, cut_rows
-from pantrace.wire.span import Span
 
 from .fingerprint import read_beside
 from .read import RUN_DIRECTORY, UNFORESEEN, open_run

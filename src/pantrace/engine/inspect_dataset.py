@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from pantrace.errors import ReadError
-from pantrace.formats.inspect.samples import case_of
+from pantrace.formats.inspect.cases import case_of
 from pantrace.model import Case
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.json import decode_document
-from pantrace.wire.rest import rest_in
 
 NAME = "inspect"
 FIELDS = ("target", "choices", "metadata", "files", "sandbox", "setup")
@@ -83,13 +83,13 @@ def not_done(case: Case) -> tuple[str, ...]:
     stated = rest_in(case.extra, NAME)
     given, found = stated.get("input"), []
     if isinstance(given, list) and any(isinstance(each, dict) and each.get("role") != "user" for each in given):
-        found.append("its input holds messages that are not the user's; only the user's are said")
+        found.append("its input has messages that are not the user's; only the user's are used")
     if stated.get("setup"):
-        found.append("its setup script is not run: a dataset cannot bring a command")
+        found.append("its setup script is not run: commands of a dataset are never run")
     if sandbox := stated.get("sandbox"):
         kind = sandbox[0] if isinstance(sandbox, list) and sandbox else sandbox
         kind = kind.get("type") if isinstance(kind, dict) else kind
         found.append(f"it asks for the sandbox {kind}; the agent runs on this machine")
     if isinstance(stated.get("files"), list):
-        found.append("the log names its files and does not hold them; --fixtures brings them")
+        found.append("the log names its files but does not contain them; add them with --fixtures")
     return tuple(found)

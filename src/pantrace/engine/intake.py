@@ -10,12 +10,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pantrace.errors import ReadError
 from pantrace.formats import Format
-from pantrace.model import Sample
+from pantrace.model import Record, Sample
 from pantrace.store import Intake, RunDirectory
-from pantrace.wire.cuts import Cutting
-from pantrace.wire.pace import pace
+from pantrace.wire.input_cuts import Cutting
+from pantrace.wire.progress import current_progress
 
 from .beside import Beside
 from .evaluate_part import Chunk, EvaluateParts, PartRead, part_place
@@ -96,6 +98,26 @@ class _Pending:
         return Intake(input=name_of(self.path), fingerprint=self.fingerprint(), parts=tuple(self.parts), notes=notes)
 
 
+class _Broken(Record, frozen=True, kw_only=True):
+    """A record that could not be read, as `ReadError` has it."""
+
+    message: str
+    path: str | None = None
+    place: str | None = None
+    remedy: str | None = None
+
+
+class _Notes(Record, frozen=True, kw_only=True):
+    """What an intake notes, as `_Pending.intake` writes it."""
+
+    samples: int
+    read: int = 0
+    broken: list[_Broken] = []
+    unmatched: int = 0
+    prompted: int = 0
+    met: list[str] = []
+
+
 class Intakes:
     """The inputs of one evaluation."""
 
@@ -144,12 +166,11 @@ class Intakes:
             self._take(opened, executor, cutting)
             return
         with Beside() as self._beside:
-            self._beside.load_for_summary()
             self._take(opened, executor, cutting)
 
     def _take(self, opened: Iterable[Found], executor: Executor, cutting: Cutting) -> None:
-        is_here, watched = self._beside is None, pace()
-        for part, records in executor.map_parts(self._task, self._unknown(opened, cutting)):
+        is_here, watched = self._beside is None, current_progress()
+        for part, records in executor.map_parts(self._task, self._handed_out(self._unknown(opened, cutting))):
             pending = self._pending[part.path]
             if watched is not None:
                 watched.begin_part(part.weight)
@@ -166,6 +187,13 @@ class Intakes:
                 watched.end()
             if part.is_last:
                 self._end(self._pending.pop(part.path))
+
+    def _handed_out(self, parts: Iterable[InputPart]) -> Iterator[InputPart]:
+        """The parts. When two are known, others begin to work: what is loaded before would only hold that up."""
+        for number, part in enumerate(parts):
+            yield part
+            if number == 1 and self._beside is not None:
+                self._beside.load_for_summary()
 
     def _unknown(self, opened: Iterable[Found], cutting: Cutting) -> Iterator[InputPart]:
         """The parts of the inputs that are not known. Asked for one by one: whether more are wanted may depend on those
@@ -189,7 +217,7 @@ class Intakes:
                 yield from parts_of(path, chosen, variant, cutting)
             else:
                 self._take_known(known)
-                if (watched := pace()) is not None:
+                if (watched := current_progress()) is not None:
                     watched.add(size=weight_of(path))
 
     def _content(self, path: Path) -> Callable[[], str]:
@@ -208,17 +236,21 @@ class Intakes:
                 formers.setdefault(part_place(name, 0, number), old)
 
     def _take_known(self, known: Intake) -> None:
-        notes = known.notes
+        try:
+            notes = msgspec.convert(known.notes, _Notes)
+        except msgspec.ValidationError as error:
+            # Only somebody who sealed it again could have changed it.
+            raise ReadError(f"the manifest's record of {known.input} is damaged: {error}") from None
         self._parts[known.input] = known.parts
-        self._done.reused += notes["samples"]
+        self._done.reused += notes.samples
         if self._selection is not None:
-            self._selection.read += notes.get("read", 0)
-            self._selection.taken += notes["samples"]
-        self._done.notes.broken += [ReadError(**each) for each in notes["broken"]]
+            self._selection.read += notes.read
+            self._selection.taken += notes.samples
+        self._done.notes.broken += [ReadError(**msgspec.structs.asdict(each)) for each in notes.broken]
         if self._references is not None:
-            self._references.met.update(notes["met"])
-        self._done.unmatched += notes["unmatched"]
-        self._done.prompted += notes["prompted"]
+            self._references.met.update(notes.met)
+        self._done.unmatched += notes.unmatched
+        self._done.prompted += notes.prompted
 
     def _absorb(self, found: PartRead, pending: _Pending) -> None:
         pending.absorb(found)

@@ -13,8 +13,8 @@ from pantrace.policy import Profile
 from pantrace.rules import load_rules, packs
 from pantrace.store import query
 from pantrace.wire import toml
-from pantrace.wire.meant import meant_by
-from pantrace.wire.text_file import text_of
+from pantrace.wire.closest_name import closest_name
+from pantrace.wire.text_file import read_text
 
 from .plan import Ready
 
@@ -71,10 +71,10 @@ def _built_in() -> list[str]:
 
 
 def _places(file: Path) -> dict[str, int]:
-    return toml.key_lines(text_of(file))
+    return toml.key_lines(read_text(file))
 
 
 def _hint(name: str, known: list[str]) -> str:
-    if (meant := meant_by(name, known)) is not None:
+    if (meant := closest_name(name, known)) is not None:
         return f" (did you mean {meant}?)"
     return " (no sample has such a score, and neither `pantrace metrics` nor `pantrace rubrics` lists it)"

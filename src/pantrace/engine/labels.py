@@ -13,9 +13,9 @@ from typing import Any
 from pantrace.errors import ReadError, UsageError
 from pantrace.judges import LabelKind
 from pantrace.model import Sample
-from pantrace.wire.csv_cells import as_meant
+from pantrace.wire.csv_cells import unescape_formula
 from pantrace.wire.json import decode
-from pantrace.wire.text_file import text_of
+from pantrace.wire.text_file import read_text
 
 from .read import Notes, read_pile
 
@@ -38,7 +38,7 @@ class Labels:
         key = (sample, epoch, metric)
         if self.by_key.setdefault(key, label) != label:
             raise UsageError(
-                f"{place}: a second, different label for sample {sample!r}; make one of the two raters' labels first"
+                f"{place}: a second, different label for sample {sample!r}; combine the raters' labels into one first"
             )
 
     def of(self, sample: Sample, metric: str) -> Label | None:
@@ -61,7 +61,7 @@ def read_labels(path: Path, label: str | None) -> Labels:
     for place, row in _rows(path):
         _take(found, row, place)
     if not found.by_key:
-        raise UsageError(f"{path}: holds no label")
+        raise UsageError(f"{path}: has no labels")
     return found
 
 
@@ -91,7 +91,11 @@ def _table_rows(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
         return [
             (
                 f"{path}: line {reader.line_num}",
-                {key: as_meant(value) if isinstance(value, str) else value for key, value in row.items() if key},
+                {
+                    key: unescape_formula(value) if isinstance(value, str) else value
+                    for key, value in row.items()
+                    if key
+                },
             )
             for row in reader
         ]
@@ -102,7 +106,7 @@ def _table_rows(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    text = text_of(path)
+    text = read_text(path)
     if not text.lstrip().startswith(("{", "[")):
         yield from _table_rows(path, text)
         return
@@ -125,6 +129,8 @@ def _take(found: Labels, row: Mapping[str, Any], place: str) -> None:
     if sample in (None, ""):
         raise UsageError(f"{place}: no sample; a row of labels has {', '.join(_KEYS)}, or a column for each metric")
     epoch = _epoch(row.get("epoch"), place)
+    if not isinstance(row.get("metric"), (str, type(None))):
+        raise UsageError(f"{place}: the metric must be a name, not {row['metric']!r:.40}")
     if "label" in row:
         given = {row.get("metric") or None: row["label"]}
     else:
@@ -162,7 +168,7 @@ def _label(value: Any, place: str) -> Label | None:
 
 def _finite(number: float, place: str) -> float:
     if not abs(number) < 1e15:
-        raise UsageError(f"{place}: the label {number:g} is not a grade; leave the cell empty where there is no label")
+        raise UsageError(f"{place}: the label {number:g} is not a grade; leave the cell empty if there is no label")
     return number
 
 
@@ -191,7 +197,7 @@ def rank_labels(labels: Iterable[Label], order: tuple[str, ...], scale: tuple[fl
         if all(str(label).lower() in known for label in seen):
             return _ordered(seen, known)
     raise UsageError(
-        f"the labels are {', '.join(map(str, seen[:8]))}: say their order with --order WORST,…,BEST "
+        f"the labels are {', '.join(map(str, seen[:8]))}: give their order with --order WORST,…,BEST "
         "(or use numbers, or pass and fail)"
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pantrace.model import Loss
 from pantrace.wire.found import MISSING
-from pantrace.wire.loss import general
+from pantrace.wire.loss import general_path
 
 from .loss_kinds import ELSEWHERE, OWN, kind_of
 from .read import Notes
@@ -64,12 +64,12 @@ class Report(Tabular):
     def add(self, loss: Loss) -> None:
         """Count a loss."""
         what = loss.what.partition(":")[0].partition(" ")[0]
-        self.losses[(general(loss.path), what, loss.why)] += loss.values
+        self.losses[(general_path(loss.path), what, loss.why)] += loss.values
         if what not in MISSING:
             self.rearranged[ELSEWHERE.get(what, what)] += loss.values
             return
         self.lost += loss.values - loss.own
-        _count(self.not_kept, kind_of(general(loss.path), loss.part), loss.values, loss.own)
+        _count(self.not_kept, kind_of(general_path(loss.path), loss.part), loss.values, loss.own)
 
     def absorb(self, other: Report) -> None:
         """Count what was counted of the next part of the same run."""
@@ -83,13 +83,13 @@ class Report(Tabular):
 
     def repair(self, path: str, what: str) -> None:
         """Count what was set right."""
-        self.repairs[(general(path), what)] += 1
+        self.repairs[(general_path(path), what)] += 1
 
     def carry(self, path: str, values: int, own: int) -> None:
         """Count what is kept for pantrace only."""
-        self.carried[general(path)] += values
+        self.carried[general_path(path)] += values
         self.hidden += values - own
-        _count(self.only_for_pantrace, kind_of(general(path)), values, own)
+        _count(self.only_for_pantrace, kind_of(general_path(path)), values, own)
 
     def to_dict(self) -> dict[str, Any]:
         """What was written and every kind of loss, as `pantrace convert --json` prints it."""

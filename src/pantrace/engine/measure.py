@@ -27,7 +27,7 @@ from pantrace.model import (
     Turn,
     is_agents,
     is_prompt,
-    said,
+    step_text,
     turns,
 )
 
@@ -121,7 +121,7 @@ def load_plugins(paths: Sequence[Path]) -> dict[str, Metric]:
     for path in paths:
         for each in load_plugin(path):
             if each.name in found or each.name in names():
-                raise UsageError(f"{path}: there is another metric {each.name!r}; give yours a name of its own")
+                raise UsageError(f"{path}: there is another metric {each.name!r}; rename yours")
             found[each.name] = each
     return found
 
@@ -224,7 +224,7 @@ def _first_prompt(sample: Sample) -> str | None:
     """What the user asked first, white space evened out; None where it is not known."""
     for trajectory in (sample.trajectory, sample.expected):
         for step in trajectory.steps if trajectory is not None else ():
-            if is_prompt(step) and (text := said(step)) is not None:
+            if is_prompt(step) and (text := step_text(step)) is not None:
                 return " ".join(text.split())
     return None
 

@@ -63,11 +63,11 @@ def _one(path: Path, chosen: Format, target: Path | None, *, printed: bool) -> M
     before, after = _migrated(path, chosen)
     current = encode(before) == encode(after)
     if target is None:
-        what = "is current already" if current else "migrated"
+        what = "is already current" if current else "migrated"
         return Migrated(input=path, what=f"{chosen.name}: {what}", document=after)
     with writing(target) as file:
         file.write(encode(after, indent=2) + b"\n")
-    what = "copied, is current already" if current else "migrated"
+    what = "copied, already current" if current else "migrated"
     return Migrated(input=path, output=target, what=f"{chosen.name}: {what}")
 
 

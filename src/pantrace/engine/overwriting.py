@@ -65,7 +65,8 @@ def _refuse_in_bucket(outputs: list[Output], source: Path) -> None:
     for each in outputs if is_mirrored(source) else ():
         if is_mirrored(each.path) and str(each.path).startswith(f"{source}/"):
             raise UsageError(
-                f"{each.path} would lie in {source}, which is read: the next run would read it, too; write it elsewhere"
+                f"{each.path} is inside {source}, which is an input: the next run would read it, too; "
+                "write it elsewhere"
             )
 
 
@@ -113,7 +114,7 @@ def _refuse_twice(outputs: list[Output]) -> None:
 def _refuse_inside(output: Output, folder: Path, source: Path) -> None:
     if output.recording and not is_run_directory(folder):
         raise UsageError(
-            f"{output.path} would lie in {source}, which is read: the next run would read it, too; write it elsewhere"
+            f"{output.path} is inside {source}, which is an input: the next run would read it, too; write it elsewhere"
         )
 
 

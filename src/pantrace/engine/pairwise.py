@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pantrace.errors import UsageError
 from pantrace.judges import AnyRubric, Rubric
 from pantrace.model import Case, Maker, Sample, Scale, Score, Trajectory, final_response
-from pantrace.wire.digest import digest_of
+from pantrace.wire.judge_inputs import judge_inputs_of
 
 from .compare_side import Side
 from .judge import Bench, judge_all
@@ -34,7 +34,7 @@ def pairwise_rubrics(rubrics: Iterable[AnyRubric]) -> list[Rubric]:
     found = []
     for rubric in rubrics:
         if not isinstance(rubric, Rubric) or not rubric.pairwise:
-            raise UsageError(f"{rubric.name} grades one answer at a time: `pantrace judge` and `eval` ask it")
+            raise UsageError(f"{rubric.name} grades one answer at a time: use it with `pantrace judge` or `eval`")
         found.append(rubric)
     return found
 
@@ -76,7 +76,7 @@ def _answers(samples: Iterable[Sample], case_of: Callable[[Sample], str]) -> dic
     for sample in samples:
         answer = final_response(sample.trajectory) if sample.trajectory is not None else None
         if answer is not None:
-            told = digest_of(sample)
+            told = judge_inputs_of(sample)
             # Whose it is is not told: no agent, no label, no id of the case.
             shown = Case(question=told.question, context=told.context, goal=told.goal)
             bare = Sample(id="", case=shown, trajectory=Trajectory(response=answer))

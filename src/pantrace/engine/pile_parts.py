@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeVar
 
 from pantrace.errors import ReadError, UnknownFormat
 from pantrace.model import Aggregate, Sample
-from pantrace.wire.cuts import SPAN_BYTES, Cutting
-from pantrace.wire.pace import pace
+from pantrace.wire.input_cuts import SPAN_BYTES, Cutting
+from pantrace.wire.progress import current_progress
 
 from .executor import Executor
 from .input_part import InputPart, open_part, parts_of
@@ -100,7 +100,7 @@ def done_parts(
         shared = Counter(path.name for path, _, _ in opened)
         task.names = {str(path): path.name if shared[path.name] == 1 else str(path) for path, _, _ in opened}
     given_up: set[str] = set()
-    if (watched := pace()) is not None:
+    if (watched := current_progress()) is not None:
         watched.expect(path for path, _, _ in opened)
     with ExitStack() as held:
         cutting = Cutting(span_bytes, held)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
 
-from pantrace.errors import UsageError
+from pantrace.errors import PantraceError, UsageError
 from pantrace.judges import BUDGET, AnyRubric, Calibrations, read_calibrations
 from pantrace.metrics import Metric, by_name, names, parse_settings
 from pantrace.policy import Profile, load_profile, profile_names
 from pantrace.rules import RuleFile, load_rules, with_tool_map
 from pantrace.wire import toml
 from pantrace.wire.json import encode
-from pantrace.wire.text_file import text_of
+from pantrace.wire.text_file import exists, is_file, read_text
 from pantrace.wire.tool_map import tool_names
 
 from .measure import Chosen, load_plugins
 from .rubric_selection import select_rubrics
+
+T = TypeVar("T")
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -87,7 +89,7 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     weighted: bool = False
     """Weight grades by their log-probabilities, if the provider returns them."""
     max_tokens: Annotated[int, Meta(ge=16)] = 2_000
-    """Longest reply."""
+    """Maximum number of tokens in a reply."""
     max_chars: Annotated[int, Meta(ge=2000)] = BUDGET
     """Longest material of one prompt."""
     redact: bool = True
@@ -97,7 +99,7 @@ class JudgeTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     retries: Annotated[int, Meta(ge=0, le=20)] = 4
     """How often to ask again where that may help."""
     concurrency: Annotated[int, Meta(ge=1, le=256)] = 8
-    """Questions at once."""
+    """Number of questions at the same time."""
     budget_tokens: Annotated[int, Meta(ge=1)] | None = None
     """Stop after this many tokens; the next run continues."""
     budget_usd: Annotated[float, Meta(gt=0)] | None = None
@@ -215,9 +217,9 @@ def load_plan(path: Path | None) -> tuple[Plan, str, Path]:
     from .foreign_plan import is_config, plan_of_config
 
     if is_config(path):
-        return plan_of_config(path)[0], text_of(path), path.parent
-    plan = toml.load_file(path, Plan)
-    return plan, path.read_text("utf-8-sig"), path.parent
+        return plan_of_config(path)[0], read_text(path), path.parent
+    text = read_text(path)
+    return toml.load(text, str(path), Plan), text, path.parent
 
 
 def prepare(
@@ -226,12 +228,19 @@ def prepare(
     """Load all that a plan names; a UsageError with the line for what is not there."""
     asked = select_rubrics(plan.judge.rubrics, folder)
     checks = _checks(plan, folder, text, name, asked.measured)
-    rules = tuple(load_rules(_located(rule, folder)) for rule in plan.check.rules)
+
+    def named_in_plan(load: Callable[[str], T], each: str, key: str) -> T:
+        try:
+            return load(_located(each, folder))
+        except PantraceError as error:
+            raise UsageError(f"{_place(text, name, key) if text else ''}{error}") from None
+
+    rules = tuple(named_in_plan(load_rules, rule, "check.rules") for rule in plan.check.rules)
     if plan.check.tool_map is not None:
         mapped = tool_names(_located(plan.check.tool_map, folder), "check.tool_map")
         rules = tuple(with_tool_map(each, mapped) for each in rules)
-    named = [load_profile(_located(each, folder)) for each in plan.decide.profiles]
-    default = load_profile(_located(plan.decide.profile, folder)) if plan.decide.profile else None
+    named = [named_in_plan(load_profile, each, "decide.profiles") for each in plan.decide.profiles]
+    default = named_in_plan(load_profile, plan.decide.profile, "decide.profile") if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
     known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
     rubrics = [each.hash for each in asked.rubrics]
@@ -284,13 +293,13 @@ def _beside(path: str | None, folder: Path) -> Path | None:
     """A path that the plan names: beside it, else as seen from here."""
     if path is None:
         return None
-    return folder / path if (folder / path).exists() else Path(path)
+    return folder / path if exists(folder / path) else Path(path)
 
 
 def _located(name: str, folder: Path) -> str:
     """A file beside the plan, or a built-in name."""
     beside = folder / name
-    return str(beside) if beside.is_file() else name
+    return str(beside) if is_file(beside) else name
 
 
 def _named_files(plan: Plan, folder: Path) -> list[str]:
@@ -298,7 +307,7 @@ def _named_files(plan: Plan, folder: Path) -> list[str]:
     values = [value for settings in plan.measure.settings.values() for value in settings.values()]
     named = [folder / path for path in plan.measure.plugins]
     named += [Path(value) for value in values if isinstance(value, str) and len(value) < 250]
-    return [sha256(path.read_bytes()).hexdigest() for path in named if path.is_file()]
+    return [sha256(path.read_bytes()).hexdigest() for path in named if is_file(path)]
 
 
 _REACHING = (

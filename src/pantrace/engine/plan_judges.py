@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from msgspec.json import decode
-
 from pantrace.errors import UsageError
 from pantrace.judges import AnyRubric, is_managed, load_any_rubric, rubric_names
 from pantrace.model import Sample, Score
-from pantrace.store import Result, RunDirectory
+from pantrace.store import Result, RunDirectory, column_value
 
 from .evaluate_sample import evaluate_sample
 from .plan import Ready
@@ -84,7 +82,9 @@ def lacks_answers(directory: RunDirectory, part: str) -> bool:
     """Whether a part has a score that no judge has answered for yet: a budget that ran out, a server that was down, a
     cache that did not know. A reply that could not be used was an answer."""
     rows = directory.rows(part, "scores", "maker_kind", "details", only=("status", ("unscored",)))
-    return any(kind == "rubric" and details and _unanswered(decode(details)) for kind, details in rows)
+    return any(
+        kind == "rubric" and details and _unanswered(column_value(details, dict[str, Any])) for kind, details in rows
+    )
 
 
 def _unanswered(details: dict[str, Any]) -> bool:

@@ -61,7 +61,7 @@ def figure(
 ) -> Figure:
     """The figure of that kind; a UsageError that says what it needs. `cluster` is what evaluations were read with."""
     if cluster is not None and kind != "paired":
-        raise UsageError(f"--cluster is for --kind paired; a {kind} plot has no use for it")
+        raise UsageError(f"--cluster is for --kind paired; a {kind} plot does not use it")
     _known(evaluations, metrics)
     if kind == "comparison":
         return _comparison(evaluations, labels, metrics, title)
@@ -81,7 +81,7 @@ def _known(evaluations: Sequence[Evaluation], metrics: Sequence[str]) -> None:
     there = sorted({name for each in evaluations for name in each.metrics})
     for name in metrics:
         if any(name in each.units for each in evaluations):
-            raise UsageError(f"{name} is a count, nothing to compare evaluations by")
+            raise UsageError(f"{name} is a count, which cannot be used to compare evaluations")
         if name not in there:
             raise UsageError(f"no input has the metric {name!r}; there are: {', '.join(there) or 'none'}")
 
@@ -186,7 +186,7 @@ def _paired(
     before, after = ({case: side[case] for case in common} for side in (first, second))
     scale = measured[0].scale or measured[1].scale
     binary = all(each.binary for each in measured)
-    notes = [f"Cases of one {cluster} count as belonging together."] if cluster is not None else []
+    notes = [f"Cases of one {cluster} are treated as a group."] if cluster is not None else []
     if any(len(side[case]) > 1 for side in (first, second) for case in common):
         notes.append("Trials of a case are averaged.")
     alone = [len(first) - len(common), len(second) - len(common)]
@@ -231,7 +231,7 @@ def kind_of(target: Path) -> str:
     kind = "vl.json" if suffix == "json" else suffix
     if kind not in KINDS:
         endings = ", ".join("." + each for each in KINDS)
-        raise UsageError(f"{target}: the name must end in {endings}, or --format must say what to write")
+        raise UsageError(f"{target}: the name must end in {endings}, or --format must name the format")
     return kind
 
 

@@ -43,10 +43,14 @@ class _Batch:
 class Pool:
     """Processes that are started when there is something to do, and ended when the block is left."""
 
-    def __init__(self, jobs: int, on_start: Callable[[str], None] = lambda _: None):
+    def __init__(self, jobs: int, on_start: Callable[[str], None] = lambda _: None, task: type | None = None):
+        """`task`: what will be done, where that is sure to be worth it; it is loaded from now on, not when the first
+        part is known."""
         self._jobs = jobs
         self._on_start = on_start
         self._workers: list[_Worker] = []
+        if task is not None:
+            warm_up(task.__module__)
 
     def __enter__(self) -> Pool:
         return self
@@ -191,7 +195,7 @@ def _died(part: InputPart, code: int | None) -> ReadError:
         f"the process that read it ended {how}, {DEATHS} times",
         path=part.path,
         place=part.words,
-        remedy="was there too little memory? --jobs 1 needs the least; the same command goes on from here",
+        remedy="was there too little memory? --jobs 1 needs the least; run the same command to continue",
     )
 
 

@@ -156,18 +156,20 @@ def _refuse_nonsense(
     trials: int,
 ) -> None:
     if delta is None and cases is None:
-        raise UsageError("name a difference to be seen (--delta 0.05), a number of cases (--cases 200), or both")
+        raise UsageError("name a difference to detect (--delta 0.05), a number of cases (--cases 200), or both")
     # Not `delta == 0`: nan and infinity are no differences either.
     if delta is not None and not 0 < abs(delta) < inf:
-        raise UsageError(f"--delta {delta:g} can never be seen" if delta == 0 else f"--delta {delta} is no difference")
+        raise UsageError(
+            f"--delta {delta:g} can never be seen" if delta == 0 else f"--delta {delta} is not a difference"
+        )
     if cases is not None and cases < 2:
         raise UsageError("--cases must be 2 or more")
     if any(each is not None and not 0 <= each < inf for each in (variance, sampling_variance)):
         raise UsageError("a variance cannot be negative")
     if not -1 <= correlation <= 1:
-        raise UsageError("--correlation lies between -1 and 1")
+        raise UsageError("--correlation must be between -1 and 1")
     if trials < 1:
-        raise UsageError("there is at least one trial per case")
+        raise UsageError("there must be at least one trial per case")
 
 
 def _assumed(variance: float | None, sampling_variance: float | None, scores: bool) -> tuple[Spread, tuple[str, ...]]:
@@ -175,12 +177,12 @@ def _assumed(variance: float | None, sampling_variance: float | None, scores: bo
     within = (0.0 if scores else WITHIN) if sampling_variance is None else sampling_variance
     told = [
         "both runs have the same cases, and the cases are independent",
-        f"what the change does to a case has variance {between:.3g}" + _default(variance, "Miller's example"),
+        f"the effect of the change on a case has variance {between:.3g}" + _default(variance, "Miller's example"),
     ]
     if scores:
         told.append(f"one trial of a case has variance {within:.3g}" + _default(sampling_variance, "no noise"))
     else:
-        why = "pass rates of cases lie evenly between 0 and 1"
+        why = "pass rates of cases are spread evenly from 0 to 1"
         told.append(f"pass or fail; one trial of a case has variance {within:.3g}" + _default(sampling_variance, why))
         if not within:
             told.append("a case passes or fails the same each time it is tried")
@@ -195,7 +197,7 @@ def _spread_of_runs(
     runs: Sequence[str | PathLike[str]], metric: str | None, cluster: str | None, correlation: float
 ) -> tuple[Spread, tuple[str, ...]]:
     if len(runs) > 2:
-        raise UsageError("--run takes one run, or two of which the differences are taken")
+        raise UsageError("--run takes one run, or two to use their differences")
     sides = read_sides([(fspath(path), [path_at(path)]) for path in runs], cluster)
     name = _metric(sides, metric)
     pass_or_fail = all(side.binary[name] for side in sides)
@@ -227,7 +229,7 @@ def _metric(sides: Sequence[Side], metric: str | None) -> str:
     if metric is None:
         shown = shared_metrics(*sides)
         if len(shown) != 1:
-            raise UsageError(f"--metric says which number to plan for; there are: {', '.join(known) or 'none'}")
+            raise UsageError(f"name the metric to plan for with --metric; there are: {', '.join(known) or 'none'}")
         return shown[0]
     name = address_among(metric, *sides)
     if name not in known:
@@ -240,17 +242,18 @@ def _of_one(cases: Sequence[Sequence[float]], correlation: float) -> tuple[float
     total, (within, often) = _variance([mean_of(each) for each in cases]), _within(cases)
     if within is None:
         told = (
-            f"cases differ by variance {total:.3g}; as none was repeated, a second run is taken to differ as much again"
+            f"cases differ with variance {total:.3g}; without repeats, a second run is assumed to differ as much again"
         )
-        return 2 * total, 0.0, [told, "repeats, or a second --run, would tell how alike they are"]
+        return 2 * total, 0.0, [told, "repeats, or a second --run, would show how alike they are"]
     own = max(0.0, total - within * often)
     between = 2 * own * (1 - correlation)
     return (
         between,
         within,
         [
-            f"one trial of a case has variance {within:.3g} (repeats), cases differ by variance {own:.3g}",
-            f"their means under both conditions correlate by {correlation:g} (--correlation; a second run would tell)",
+            f"one trial of a case has variance {within:.3g} (repeats), cases differ with variance {own:.3g}",
+            f"their means under both conditions correlate by {correlation:g} "
+            "(--correlation; a second run would show it)",
         ],
     )
 
@@ -263,7 +266,7 @@ def _of_two(one: Sequence[Sequence[float]], two: Sequence[Sequence[float]]) -> t
         return total, 0.0, [f"differences have variance {total:.3g}, one trial per case as in these runs"]
     within = (first + second) / 2
     between = max(0.0, total - first * often_first - second * often_second)
-    told = f"one trial of a case has variance {within:.3g}, what the change does to a case {between:.3g}"
+    told = f"one trial of a case has variance {within:.3g}, the effect of the change on a case {between:.3g}"
     return between, within, [told]
 
 

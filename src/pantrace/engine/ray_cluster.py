@@ -114,10 +114,10 @@ def _unreachable(where: str, error: Exception) -> PantraceError:
 
 def _lost(part: InputPart, error: Exception) -> ReadError:
     return ReadError(
-        f"Ray gave it up after {DEATHS + 1} attempts: {str(error).partition(chr(10))[0]}",
+        f"Ray gave up after {DEATHS + 1} attempts: {str(error).partition(chr(10))[0]}",
         path=part.path,
         place=part.words,
-        remedy="the same command goes on from here",
+        remedy="run the same command to continue",
     )
 
 

@@ -16,13 +16,13 @@ from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
 from pantrace.places import path_at
 from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
-from pantrace.wire.claim import either, inside, of_patterns
+from pantrace.wire.claimed_files import either, inside, of_patterns
 from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
-from pantrace.wire.pace import pace
+from pantrace.wire.input_span import Span
+from pantrace.wire.progress import current_progress
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
-from pantrace.wire.span import Span
 
 from .balance import Balance
 from .search import Found, Ignored, Search
@@ -67,6 +67,13 @@ class Notes:
         notes = cls()
         notes.on_broken = notes.broken.append
         return notes
+
+    def unread_words(self) -> str:
+        """What could not be read, behind a sentence that says that there is nothing; else nothing."""
+        if not self.broken:
+            return ""
+        more = f", and {len(self.broken) - 1:,} more" if len(self.broken) > 1 else ""
+        return f"; not read: {self.broken[0]}{more}"
 
     def left_out(self) -> dict[str, list[dict[str, Any]]]:
         """Broken records and ignored files as plain data, the same for every result."""
@@ -120,7 +127,7 @@ def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken, span
         run = sound(_opened(path, chosen, patience.broken, span), chosen, path, patience.broken)
         return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
-        raise ReadError(f"{chosen.name} can be written, not read", path=str(path))
+        raise ReadError(f"{chosen.name} can be written but not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
     run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken, span))
     run = sound(run, chosen, path, patience.broken)
@@ -308,7 +315,7 @@ def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
 
 def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[Sample]:
     shared = Counter(path.name for path, _, _ in opened)
-    watched = pace()
+    watched = current_progress()
     if watched is not None:
         watched.expect(path for path, _, _ in opened)
     for path, chosen, variant in opened:
@@ -329,7 +336,7 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
 
 def _paced(samples: Iterator[Sample], path: Path) -> Iterator[Sample]:
     """The samples of the only input; whoever watches the pace is told of it when the first one is asked for."""
-    watched = pace()
+    watched = current_progress()
     if watched is not None:
         watched.expect([path])
         watched.begin(path)

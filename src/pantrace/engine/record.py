@@ -37,7 +37,7 @@ def recorder(
     if not written.writes:
         raise UsageError(f"{to} can be read, not written")
     if to != "native" and target.exists():
-        raise UsageError(f"{target} is there already; a recording as {to} is a file of its own")
+        raise UsageError(f"{target} already exists; a recording as {to} needs a new file")
 
     def keep(sample: Sample, place: Path) -> None:
         if to == "native":

@@ -133,7 +133,7 @@ def within(estimate: Estimate, scale: Scale | None) -> Estimate:
     if low is None or high is None:
         return estimate
     if low == high:
-        return replace(estimate, low=None, high=None, note="all values are equal: no spread to take an interval from")
+        return replace(estimate, low=None, high=None, note="all values are equal, so there is no interval")
     if scale is not None:
         low = low if scale.low is None else min(estimate.value, max(scale.low, low))
         high = high if scale.high is None else max(estimate.value, min(scale.high, high))

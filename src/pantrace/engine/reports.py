@@ -11,7 +11,7 @@ import msgspec
 from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, header_of, in_words, with_samples
 from pantrace.normalise.secrets import Redactor
 from pantrace.stats import Estimate
-from pantrace.store import Result, RunDirectory, query
+from pantrace.store import Result, RunDirectory, column_value, query
 from pantrace.wire.markdown_text import as_text
 
 from .check import xml_text
@@ -54,8 +54,6 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
     """One test case for each decision (of the summary's profiles): failed, skipped when it could not be decided, else
     passed. Its counts are samples; with a `summary`, what a gate asks for stands beside them as properties, and with
     the sentence of a `gate`, how that went: a gate may pass although some samples failed."""
-    from msgspec.json import decode
-
     rows = [
         row
         for row in query(
@@ -64,7 +62,7 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
         if summary is None or row[0] in summary.profiles
     ]
     # A report is sent to others.
-    rows = Redactor().value([[*row[:4], decode(row[4])] for row in rows])
+    rows = Redactor().value([[*row[:4], column_value(row[4], list[str])] for row in rows])
     root = ElementTree.Element("testsuites", name="pantrace eval", tests=str(len(rows)))
     suites: dict[str, ElementTree.Element] = {}
     counts: dict[str, list[int]] = {}
@@ -126,8 +124,6 @@ def decided_samples(
 ) -> list[DecidedSample]:
     """Every decision (of these profiles, of those that went so, the first of them), failures first, then what could not
     be decided."""
-    from msgspec.json import decode
-
     wanted = ["false" if each is False else "true" if each else "null" for each in passed]
     question = f"""
     select d.sample, d.epoch, x.case_id, d.profile, d.passed, d.composite, d.reasons
@@ -145,7 +141,7 @@ def decided_samples(
             profile=name,
             passed=went,
             composite=composite,
-            reasons=tuple(decode(reasons)),
+            reasons=tuple(column_value(reasons, list[str])),
         )
         for sample, epoch, case, name, went, composite, reasons in query(out, question).rows
     ]
@@ -186,9 +182,9 @@ def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSampl
     if summary.groups:
         lines += ["", "## By group", "", *_table(summary.groups)]
     foot = (
-        "The value is the mean over cases, repeats averaged within the case; `together` is what all samples come to: a "
-        "ratio of sums (pooled) or a sum. Intervals are 95 %: Wilson for shares of yes, over cases where these were "
-        "repeated, t for other means, cut where the scale ends. What cannot be measured is left out and counted."
+        "The value is the mean over cases, repeats averaged within the case; `together` is the value over all samples: "
+        "a ratio of sums (pooled) or a sum. Intervals are 95 %: Wilson for shares of yes, over cases if these were "
+        "repeated, t for other means, cut off at the ends of the scale. Missing values are left out and counted."
     )
     lines += ["", foot]
     return "\n".join(lines) + "\n"

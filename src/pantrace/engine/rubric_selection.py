@@ -24,6 +24,7 @@ from pantrace.judges import (
 )
 from pantrace.metrics import names as check_names
 from pantrace.model import Sample
+from pantrace.wire.text_file import is_file
 
 YAML = (".yaml", ".yml")
 
@@ -57,7 +58,7 @@ def rubrics_named(name: str, folder: Path = Path()) -> list[AnyRubric | LayerOne
     """What one name stands for."""
     path, only = _split(name)
     beside = folder / path
-    located = str(beside) if beside.is_file() else path
+    located = str(beside) if is_file(beside) else path
     if Path(path).suffix in YAML:
         return list[AnyRubric | LayerOneMetric](load_criteria(Path(located), only))
     if Path(path).suffix != ".json":

@@ -15,7 +15,7 @@ from pantrace.catalog import catalog, cost_usd
 from pantrace.errors import UsageError
 from pantrace.model import Case, RunHeader, Sample, agent_trajectories, total_tokens, usage_total
 from pantrace.recording import Recorder
-from pantrace.wire.pace import pace
+from pantrace.wire.progress import current_progress
 
 from .read import read
 from .run_cases import Asked
@@ -108,7 +108,7 @@ def run_cases(
             stack.callback(files[name].close)
             hashes = {each.id: each.hash for each in cases}
             ran[name].superseded = files[name].supersede(hashes, unanswered=again)
-        if (watched := pace()) is not None:
+        if (watched := current_progress()) is not None:
             watched.total = len(cases) * trials * len(agents)
         work = _Work(made, files, ran, conditions, budget or Budget(), on_sample)
         work.do(_trials(cases, list(agents), trials), jobs, pause)
@@ -167,7 +167,7 @@ class _Work:
                             done.unanswered += 1
                         else:
                             done.answered += 1
-                        if (watched := pace()) is not None:
+                        if (watched := current_progress()) is not None:
                             watched.skipped += 1
                         continue
                     while len(open_) >= jobs:

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from pantrace.errors import UsageError
-from pantrace.model import Case, Record, Sample, Trajectory, is_prompt, said
+from pantrace.model import Case, Record, Sample, Trajectory, is_prompt, step_text
 from pantrace.model.views import active_steps
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.json import encode
-from pantrace.wire.rest import rest_in
 
 from .inspect_dataset import not_done, said_in, with_choices
 from .read import Notes, read_pile
@@ -97,4 +97,4 @@ def _asked(sample: Sample, follow_up: bool) -> Asked:
 
 def _prompts(trajectory: Trajectory | None) -> tuple[str, ...]:
     steps = active_steps(trajectory) if trajectory is not None else ()
-    return tuple(text for step in steps if is_prompt(step) and (text := said(step)))
+    return tuple(text for step in steps if is_prompt(step) and (text := step_text(step)))

@@ -28,19 +28,19 @@ def place_files(workspace: Path, given: Any, beside: str | None) -> list[str]:
 
 def _placed(workspace: Path, place: PurePosixPath, value: str, beside: Path | None) -> str | None:
     if place.is_absolute() or ".." in place.parts or not place.parts or "\0" in str(place):
-        return "lies outside the workspace, and is left out"
+        return "is outside the workspace and is left out"
     target = workspace / place
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_symlink() or not target.parent.resolve().is_relative_to(workspace.resolve()):
-            return "would be written through a link, and is left out"
+            return "would be written through a link and is left out"
         if value.startswith("data:"):
             target.write_bytes(_data(value))
         elif value.startswith(("http://", "https://", "s3://", "gs://")):
-            return "is an address, and nothing is fetched; save it beside the dataset"
+            return "is a URL, and nothing is downloaded; save it next to the dataset"
         elif (source := _source(value, beside)) is not None:
             if beside is None or not source.resolve().is_relative_to(beside.resolve()):
-                return "names a file that is not beside the dataset, and is left out"
+                return "is not next to the dataset and is left out"
             shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True) if source.is_dir() else shutil.copyfile(
                 source, target
             )

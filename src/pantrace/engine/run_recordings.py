@@ -55,7 +55,7 @@ class Recordings:
                 append_whole(self._file.fileno(), encode(noted) + b"\n")
                 os.fsync(self._file.fileno())
             except OSError as error:
-                remedy = "make room, and the same command goes on"
+                remedy = "free some space, then run the same command to continue"
                 raise WriteError(f"{self.path} cannot be written: {error.strerror} ({remedy})") from None
             self._done[(sample.id, sample.epoch or 0)] = hashed
 
@@ -125,7 +125,7 @@ def _first(header: RunHeader) -> bytes:
 
 
 def _refuse(error: ReadError) -> None:
-    raise UsageError(f"{error}; mend or move the file, then run again")
+    raise UsageError(f"{error}; repair or move the file, then run again")
 
 
 def _lock(descriptor: int, path: Path) -> None:

@@ -94,7 +94,7 @@ def _case(row: dict[str, Any], columns: dict[str, str], path: Path, number: int)
     if "question" not in found:
         there = ", ".join(map(str, row))
         remedy = "name it with --column question=NAME"
-        raise ReadError(f"no column holds the question; there are {there}", **where, remedy=remedy)
+        raise ReadError(f"no column has the question; there are {there}", **where, remedy=remedy)
     name = found.pop("id", None) or str(number)
     beside: Extra = {NAME: {"folder": str(path.parent.absolute())}}
     if found["question"] is not None and "input" in taken and is_inspect(row):

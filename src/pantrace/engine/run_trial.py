@@ -18,8 +18,8 @@ from pantrace.errors import Unanswered, WriteError
 from pantrace.model import Invocation, Outcome, Sample, Step, Text, Trajectory, Usage, add_usage, is_prompt
 from pantrace.normalise.secrets import Redactor
 from pantrace.recording.receiver import Receiver
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.file_names import name_of
-from pantrace.wire.rest import rest_in
 
 from .collect import environment
 from .inspect_dataset import NAME as INSPECT
@@ -117,7 +117,7 @@ def _converse(
         if not prompts and asked.is_scenario and conditions.user is not None:
             said = sum(1 for step in told.steps if is_prompt(step))
             if said >= conditions.user.most_turns:
-                return told, Outcome(status="limit", reason=f"{said} turns, and the user was not done"), remarks
+                return told, Outcome(status="limit", reason=f"{said} turns, and the user had not finished"), remarks
             try:
                 following = conditions.user.next(asked.case, trial.history)
             except Unanswered as error:
@@ -164,11 +164,11 @@ def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions,
             if error.errno in NO_ROOM:
                 # Not the agent's failure: it must not stand in the results.
                 where = error.filename or conditions.folder
-                remedy = "make room, and the same command goes on"
+                remedy = "free some space, then run the same command to continue"
                 raise WriteError(f"{where} cannot be written: {error.strerror} ({remedy})") from None
             # It may have deleted, replaced or locked whatever it was given.
             why = f"{error.filename or 'its files'}: {error.strerror or error}"
-            raise AgentFailed("error", f"the agent's answer could not be taken: {why}") from None
+            raise AgentFailed("error", f"the agent's answer could not be read: {why}") from None
     raise AssertionError
 
 

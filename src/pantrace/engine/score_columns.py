@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec.json import decode
-
-from pantrace.store import absent_of, read_tables
+from pantrace.store import absent_of, column_value, read_tables
 
 from .figures import Figures, NumberTexts
+from .listed_texts import codes_of, has_text
 from .reduce import REASONS
 
 MOST_GROUPS = 12
 """A label with more values than this groups nothing."""
 
 # A sample is a number from here on, a case too, a measure its place in a list: texts would be held millions of times.
+# Samples of the same agent and labels are one bunch, and of each bunch of a part scores are counted: a few rows for
+# thousands of samples. Only where every sample has labels of its own are there as many rows as scores.
 _SETUP = (
-    "create temp table places (place uinteger, case_id uinteger, was_run boolean)",
-    "create temp table told (place uinteger)",
-    "create temp table members (place uinteger, group_id usmallint)",
-    "create temp table statuses (place uinteger, made usmallint, status utinyint)",
+    "create temp table members (bunch uinteger, group_id usmallint)",
+    "create temp table statuses (bunch uinteger, made usmallint, status utinyint, scores uinteger)",
     # What does not apply is told of a sample by one text: each text has a number, and here the scores that it tells of.
-    "create temp table absences (place uinteger, absence uinteger)",
+    "create temp table absences (bunch uinteger, absence uinteger, scores uinteger)",
     "create temp table absent (absence uinteger, made usmallint)",
 )
 STATUSES = {"scored": 0, "not_applicable": 1, "unscored": 2, "failed": 3}
@@ -84,18 +82,23 @@ class Columns:
         """Name -> number."""
         self._measures = 0
         self._absences = 0
-        self._labels: dict[tuple[str | None, str | None], array[int]] = {}
+        self._bunches: dict[tuple[str | None, str | None], int] = {}
+        """Agent and labels -> number."""
         self._waiting: dict[str, list[tuple[Any, ...]]] = {}
         self._texts = NumberTexts()
         self.figures = Figures()
         self.case_of: Any = None
         """The case of each place."""
+        self.was_run: Any = None
+        """For each place, whether there is a run of it."""
+        self._bunch_of: Any = None
+        """The bunch of each place."""
         self.members: list[tuple[Any, list[int]]] = []
         """For each label that groups: the code of each place, and the group of each code."""
         import numpy as np
         import pyarrow as pa
 
-        self._cases: list[Any] = []
+        self._places: list[tuple[Any, Any, Any]] = []
         for step in _SETUP:
             database.execute(step)
         both = (
@@ -103,11 +106,11 @@ class Columns:
             read_tables(out, "scores", _SCORE_COLUMNS, _SCORE_TEXTS),
         )
         for samples, scores in zip(*both, strict=True):
-            places = self._add_samples(samples) if samples is not None else None
+            places = self._add_samples(samples, scores) if samples is not None else None
             if not self.order:
                 self.order = _order(samples, scores)
             if samples is not None:
-                self._add_absent(samples, places)
+                self._add_absent(samples)
             if scores is not None:
                 self._add_scores(scores, places)
             if sum(len(each[0]) for each in self._waiting.get("statuses", ())) > _AT_ONCE:
@@ -115,8 +118,10 @@ class Columns:
             # Arrow would keep some tens of megabytes of the parts that were read.
             pa.default_memory_pool().release_unused()
         self._flush()
-        self.case_of = np.concatenate(self._cases) if self._cases else np.empty(0, np.uint32)
-        self._cases.clear()
+        none = np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, bool)
+        columns = zip(*(self._places or [none]), strict=True)
+        self.case_of, self._bunch_of, self.was_run = (np.concatenate(each) for each in columns)
+        self._places.clear()
         self._add_groups()
 
     @property
@@ -124,7 +129,7 @@ class Columns:
         """Whether any case has more than one sample."""
         return len(self.cases) < self.samples
 
-    def _add_samples(self, table: Any) -> Any:
+    def _add_samples(self, table: Any, scores: Any) -> Any:
         """The places of a part's samples by their number in it."""
         import numpy as np
 
@@ -135,28 +140,31 @@ class Columns:
         places[numbers] = np.arange(first, self.samples, dtype=np.uint32)
         names = zip(table.column("case_id").to_pylist(), table.column("sample").to_pylist(), strict=True)
         cases = [self.cases.setdefault(sample if case is None else case, len(self.cases)) for case, sample in names]
-        self._cases.append(np.array(cases, np.uint32))
-        self._wait("places", places[numbers], self._cases[-1], table.column("trajectories").to_numpy() > 0)
+        was_run = table.column("trajectories").to_numpy() > 0
+        if scores is not None:
+            # What a source tells of a sample, it tells of a run, also where it does not keep the trajectory.
+            came = scores.column("number").to_numpy()[has_text(scores.column("origin").chunk(0), "source")]
+            was_run |= np.isin(numbers, came)
         agents, labels = table.column("agent").chunk(0), table.column("labels").chunk(0)
-        pairs = _codes(agents) * (len(labels.dictionary) + 1) + _codes(labels)
-        for pair in np.unique(pairs):
-            rows = np.flatnonzero(pairs == pair)
-            key = agents[int(rows[0])].as_py(), labels[int(rows[0])].as_py()
-            self._labels.setdefault(key, array("I")).extend((rows + first).tolist())
+        pairs = codes_of(agents) * (len(labels.dictionary) + 1) + codes_of(labels)
+        _, rows, positions = np.unique(pairs, return_index=True, return_inverse=True)
+        keys = [(agents[row].as_py(), labels[row].as_py()) for row in rows.tolist()]
+        bunches = np.array([self._bunches.setdefault(key, len(self._bunches)) for key in keys], np.uint32)[positions]
+        self._places.append((np.array(cases, np.uint32), bunches, was_run))
         return places
 
-    def _add_absent(self, table: Any, places: Any) -> None:
+    def _add_absent(self, table: Any) -> None:
         """What does not apply to the samples: each text tells all of it of many of them."""
         import numpy as np
 
         told = table.column("not_applicable").chunk(0)
-        texts, codes = told.dictionary.to_pylist(), _codes(told)
-        where = places[table.column("number").to_numpy()]
+        texts, codes = told.dictionary.to_pylist(), codes_of(told)
         here = codes < len(texts)
         if not here.any():
             return
         counts = np.bincount(codes[here], minlength=len(texts))
-        self._wait("absences", where[here], (codes[here] + self._absences).astype(np.uint32))
+        bunches = self._places[-1][1]
+        self._count("absences", bunches[here], (codes[here] + self._absences).astype(np.uint32))
         for code, text in enumerate(texts):
             ids = []
             for _, score in absent_of(text):
@@ -172,10 +180,10 @@ class Columns:
 
         table = _without_doubles(table)
         names, kinds = table.column("name").chunk(0), table.column("maker_kind").chunk(0)
-        pairs = _codes(names) * (len(kinds.dictionary) + 1) + _codes(kinds)
+        pairs = codes_of(names) * (len(kinds.dictionary) + 1) + codes_of(kinds)
         status_column = table.column("status").chunk(0)
         words = [STATUSES.get(word, 3) for word in status_column.dictionary.to_pylist()]
-        statuses = np.array(words, np.uint8)[_codes(status_column)]
+        statuses = np.array(words, np.uint8)[codes_of(status_column)]
         # Scored ones first: what does not apply tells no scale.
         order = np.argsort(statuses != 0, kind="stable")
         _, first, ordered = np.unique(pairs[order], return_index=True, return_inverse=True)
@@ -184,9 +192,8 @@ class Columns:
         made = [self._made(table, int(row), scored=not statuses[row]) for row in order[first]]
         ids = np.array([each.id for each in made], np.uint16)[codes]
         where = places[table.column("number").to_numpy()]
-        self._wait("statuses", where, ids, statuses)
-        # What a source tells of a sample, it tells of a run, also where it does not keep the trajectory.
-        self._wait("told", np.unique(where[_is(table.column("origin").chunk(0), "source")]))
+        bunches = self._places[-1][1]
+        self._count("statuses", bunches[where - (self.samples - len(bunches))], ids, statuses)
         self._add_reasons(table.column("explanation").chunk(0), codes, statuses, made)
         self._add_figures(table, where, codes, statuses, made)
 
@@ -214,7 +221,7 @@ class Columns:
         import numpy as np
 
         texts = explanations.dictionary
-        reasons = _codes(explanations)
+        reasons = codes_of(explanations)
         told = (statuses != 0) & (reasons < len(texts))
         found, counts = np.unique(codes[told].astype(np.int64) * (len(texts) + 1) + reasons[told], return_counts=True)
         for code, count in zip(found.tolist(), counts.tolist(), strict=True):
@@ -226,7 +233,7 @@ class Columns:
         import pyarrow as pa
 
         numbers, values = table.column("numbers").chunk(0), table.column("value").chunk(0)
-        text_codes, none = _codes(numbers), len(numbers.dictionary)
+        text_codes, none = codes_of(numbers), len(numbers.dictionary)
         rows = np.flatnonzero(text_codes < none)
         rows = rows[np.argsort(codes[rows], kind="stable")]
         for code, own in _stretches(codes[rows], rows):
@@ -259,6 +266,17 @@ class Columns:
             self._insert(table, *(np.concatenate(column) for column in zip(*batches, strict=True)))
         self._waiting.clear()
 
+    def _count(self, table: str, *columns: Any) -> None:
+        """How often these numbers stand beside each other."""
+        import numpy as np
+
+        sizes = [int(each.max(initial=0)) + 1 for each in columns]
+        codes = np.zeros(len(columns[0]), np.uint64)
+        for each, size in zip(columns, sizes, strict=True):
+            codes = codes * np.uint64(size) + each.astype(np.uint64)
+        found, counts = np.unique(codes, return_counts=True)
+        self._wait(table, *np.unravel_index(found.astype(np.int64), sizes), counts)
+
     def _wait(self, table: str, *columns: Any) -> None:
         self._waiting.setdefault(table, []).append(columns)
 
@@ -274,26 +292,27 @@ class Columns:
         """The samples of each group that an agent or a label makes, where there are some of a kind and not too many."""
         import numpy as np
 
-        named = {key: _labels(*key) for key in self._labels}
+        named = [_labels(*key) for key in self._bunches]
         contents: dict[str, set[str]] = {}
-        for pairs in named.values():
+        for pairs in named:
             for label, content in pairs:
                 contents.setdefault(label, set()).add(content)
         useful = {label for label, found in contents.items() if 1 < len(found) <= MOST_GROUPS}
         for label in contents:
             if label not in useful:
                 continue
-            codes = np.full(self.samples, 255, np.uint8)
+            codes = np.full(len(named), 255, np.uint8)
             names: dict[str, int] = {}
-            for key, places in self._labels.items():
-                for content in (each for name, each in named[key] if name == label):
-                    codes[np.array(places, np.uint32)] = names.setdefault(content, len(names))
+            for bunch, pairs in enumerate(named):
+                for content in (each for name, each in pairs if name == label):
+                    codes[bunch] = names.setdefault(content, len(names))
             here = np.flatnonzero(codes < len(names))
             ids = range(len(self.groups), len(self.groups) + len(names))
             self._insert("members", here.astype(np.uint32), (codes[here] + np.uint16(ids.start)).astype(np.uint16))
-            self.members.append((codes, [*ids]))
+            self.members.append((codes[self._bunch_of], [*ids]))
             self.groups += [f"{label}={content}" for content in names]
-        self._labels.clear()
+        self._bunches.clear()
+        self._bunch_of = None
 
 
 def _order(samples: Any, scores: Any) -> dict[str, int]:
@@ -313,11 +332,6 @@ def _order(samples: Any, scores: Any) -> dict[str, int]:
     return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
 
-def _codes(column: Any) -> Any:
-    """The places of a column's texts in its list of them; one beyond the list for null."""
-    return column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
-
-
 def _stretches(codes: Any, rows: Any) -> Iterator[tuple[int, Any]]:
     """The rows of each code; both are sorted by the code."""
     import numpy as np
@@ -327,17 +341,11 @@ def _stretches(codes: Any, rows: Any) -> Iterator[tuple[int, Any]]:
         yield code, rows[starts[place] : starts[place + 1] if place + 1 < len(found) else None]
 
 
-def _is(column: Any, text: str) -> Any:
-    """For each row, whether a column has that text."""
-    texts = column.dictionary.to_pylist()
-    return _codes(column) == (texts.index(text) if text in texts else -1)
-
-
 def _without_doubles(table: Any) -> Any:
     """What an earlier run left in the input counts only where this run has no such score of its own."""
     import pyarrow as pa
 
-    came = _is(table.column("origin").chunk(0), "source") & _is(table.column("maker_kind").chunk(0), "check")
+    came = has_text(table.column("origin").chunk(0), "source") & has_text(table.column("maker_kind").chunk(0), "check")
     if not came.any():
         return table
     columns = (table.column(name).to_pylist() for name in ("number", "name", "origin", "maker_kind"))
@@ -349,5 +357,5 @@ def _without_doubles(table: Any) -> Any:
 
 def _labels(agent: str | None, labels: str | None) -> list[tuple[str, str]]:
     """What a sample may be grouped by: the labels of its case, and its agent."""
-    found = {name: str(value) for name, value in decode(labels).items()} if labels else {}
+    found = {name: str(value) for name, value in column_value(labels, dict[str, Any]).items()} if labels else {}
     return list((found | {"agent": agent} if agent else found).items())

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from pantrace.errors import ReadError, TornFile, UnknownFormat
 from pantrace.formats import NO_FORMAT, Format
-from pantrace.wire.claim import Claim, everything
-from pantrace.wire.files import special
+from pantrace.wire.claimed_files import Claim, everything
+from pantrace.wire.files import special_kind
 from pantrace.wire.private_folder import is_private
 from pantrace.wire.rows import OnBroken
 
@@ -132,6 +132,8 @@ class Search:
                 self._leave_out(path, f"{format_.name}, not {self._wanted}")
             elif (main := format_.owner(path)) is not None and main.is_relative_to(self._root):
                 self.belonging[main] += 1
+            elif (main := format_.copy_of(path)) is not None and main.is_relative_to(self._root):
+                self._leave_out(path, "a copy of a session that is read from another file")
             else:
                 self._read.add(entry.real)
                 yield path, format_, variant
@@ -159,7 +161,7 @@ class Search:
                 mode = _mode(each)
             except OSError as error:
                 leads = "in a circle" if error.errno == ELOOP else "nowhere"
-                self._leave_out(path, f"a link that leads {leads}" if each.is_symlink() else "it has vanished")
+                self._leave_out(path, f"a link that leads {leads}" if each.is_symlink() else "it has disappeared")
                 continue
             is_folder = stat.S_ISDIR(mode)
             if is_folder and each.name in _SKIPPED:
@@ -167,7 +169,7 @@ class Search:
             elif is_private(each.name):
                 self._leave_out(path, "left over from a write that was not finished")
             elif not is_folder and not stat.S_ISREG(mode):
-                self._leave_out(path, f"not a regular file but {special(mode)}")
+                self._leave_out(path, f"not a regular file but {special_kind(mode)}")
             else:
                 real = (
                     os.path.realpath(path) if each.is_symlink() else f"{folder.real.rstrip(os.sep)}{os.sep}{each.name}"

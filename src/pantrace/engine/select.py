@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 from pantrace.model import Sample, all_trajectories
-from pantrace.wire.meant import meant_by
+from pantrace.wire.closest_name import closest_name
 from pantrace.wire.times import time_text
 
 from .where import Condition
@@ -158,7 +158,7 @@ class Selection:
             *(f"--sample {each}" for each in self.sessions),
             *(f"--where {each.text!r}{self._instead_of(each)}" for each in self.where),
         ]
-        return f"nothing was selected: {self.read} samples were read, and none fits {' '.join(asked)}"
+        return f"nothing was selected: {self.read} samples were read, but none matches {' '.join(asked)}"
 
     def _wants(self, sample: Sample) -> bool:
         for condition in [each for each in self._beside if self._has(sample, each)]:
@@ -239,7 +239,7 @@ def alone(sample: Sample) -> Sample:
 
 
 def _did_you_mean(given: str, names: Iterable[str]) -> str:
-    meant = meant_by(given, names)
+    meant = closest_name(given, names)
     return f"; did you mean {meant}?" if meant else ""
 
 
@@ -252,7 +252,7 @@ def parse_since(text: str, now: datetime, option: str = "--since") -> float:
             f"{option} {text!r} is not a time; try 30m, 2h, 7d, today, 2026-11-15 or 2026-11-15T08:00"
         ) from None
     except OverflowError:
-        raise UsageError(f"{option} {text!r} lies outside the calendar") from None
+        raise UsageError(f"{option} {text!r} is not a date in the calendar") from None
 
 
 def parse_gap(text: str) -> float:

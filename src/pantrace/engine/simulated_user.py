@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pantrace.judges.ask import Judge, Reply, Request
-from pantrace.model import Case, Step, Text, is_staff, said
+from pantrace.model import Case, Step, Text, is_staff, step_text
 
 END = "[END]"
 BEFORE = "(Nothing has been said yet. The person speaks first.)"
@@ -66,7 +66,7 @@ def _persona(case: Case) -> str:
 def _conversation(steps: list[Step]) -> str:
     lines = []
     for step in steps:
-        words = said(step)
+        words = step_text(step)
         if words and step.role in ("user", "agent") and step.kind == "message":
             who = "Person" if step.role == "user" or is_staff(step.purpose) else "Assistant"
             lines.append(f"{who}: {words}")

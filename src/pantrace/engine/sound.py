@@ -15,7 +15,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, RunHeader, Sample, header_of
-from pantrace.wire.json import UNFIT, misfit
+from pantrace.wire.json import UNFIT, first_misfit
 from pantrace.wire.rows import OnBroken
 
 from .doubts import with_notes
@@ -25,14 +25,14 @@ def sound(run: Run, format_: Format, path: Path, on_broken: OnBroken) -> Run:
     """The run without the samples that do not fit the model; ReadError when its header does not."""
     if format_.typed:
         return run
-    if (why := misfit(header_of(run), RunHeader)) is not None:
+    if (why := first_misfit(header_of(run), RunHeader)) is not None:
         raise ReadError(f"the run's {why}", path=str(path), remedy=UNFIT)
     return msgspec.structs.replace(run, samples=_sound(run, format_.checks_itself, path, on_broken))
 
 
 def _sound(run: Run, is_checked: bool, path: Path, on_broken: OnBroken) -> Iterator[Sample]:
     for sample in run.samples:
-        if is_checked or (why := misfit(sample, Sample)) is None:
+        if is_checked or (why := first_misfit(sample, Sample)) is None:
             yield with_notes(sample)
         else:
             source = sample.trajectory.source if sample.trajectory is not None else None

@@ -50,11 +50,11 @@ class Reduced:
 
 _COUNTS = """
 with told as (
-    select {group} as group_id, made, count_if(status = 0) as scored, count_if(status in (2, 3)) as unscored,
-        count(*) as scores
+    select {group} as group_id, made, sum(scores * (status = 0)::int) as scored,
+        sum(scores * (status in (2, 3))::int) as unscored, sum(scores) as scores
     from statuses {join} group by all
 ), absences_of as (
-    select {group} as group_id, absence, count(*) as scores from absences {join} group by all
+    select {group} as group_id, absence, sum(scores) as scores from absences {join} group by all
 ), both_kinds as (
     from told union all select group_id, made, 0, 0, scores from absences_of join absent using (absence)
 )
@@ -92,7 +92,7 @@ def _lines(
     database: Any, sums: CaseSums, columns: Columns, declared: dict[str, dict[str, Measure]], *, grouped: bool = False
 ) -> Iterator[Line]:
     by_id = {made.id: (name, kind, made) for (name, kind), made in columns.made.items()}
-    group_id, join = ("group_id", "join members using (place)") if grouped else ("null", "")
+    group_id, join = ("group_id", "join members using (bunch)") if grouped else ("null", "")
     counts = database.execute(_COUNTS.format(group=group_id, join=join)).fetchall()
     for group, number, scored, unscored, count in counts:
         name, kind, made = by_id[number]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
-from pantrace.wire.csv_cells import inert
+from pantrace.wire.csv_cells import escape_formula
 from pantrace.wire.json import encode
 from pantrace.wire.output import writing
 
 Kind = Literal["jsonl", "json", "csv", "parquet"]
 
 
-def write_table(rows: Iterable[Record], target: Path, kind: Kind, columns: tuple[str, ...]) -> int:
+def write_table(rows: Iterable[Record | dict[str, Any]], target: Path, kind: Kind, columns: Sequence[str]) -> int:
     """Write records to a file that appears when it is complete; gives their number."""
     if kind == "parquet":
         return _write_parquet(rows, target, columns)
@@ -35,15 +35,19 @@ _FRAME = {"csv": 1, "jsonl": 0, "json": 2}
 
 
 def encode_table(
-    rows: Iterable[Record], kind: Literal["jsonl", "json", "csv"], columns: tuple[str, ...], *, indent: int = 0
+    rows: Iterable[Record | dict[str, Any]],
+    kind: Literal["jsonl", "json", "csv"],
+    columns: Sequence[str],
+    *,
+    indent: int = 0,
 ) -> Iterator[bytes]:
     """A table as pieces of text: one for each row, with every key or column, null included, and its frame."""
     if kind == "csv":
         yield csv_line(columns)
         for row in rows:
-            yield csv_line([_cell(getattr(row, name)) for name in columns])
+            yield csv_line([_cell(_at(row, name)) for name in columns])
         return
-    plain = ({name: getattr(row, name) for name in columns} for row in rows)
+    plain = ({name: _at(row, name) for name in columns} for row in rows)
     if kind == "jsonl":
         for each in plain:
             yield encode(each) + b"\n"
@@ -54,6 +58,10 @@ def encode_table(
         yield between + margin + encode(each, indent=indent or None).replace(b"\n", b"\n" + margin)
         between = b",\n"
     yield b"]\n" if between == b"\n" else b"\n]\n"
+
+
+def _at(row: Record | dict[str, Any], name: str) -> Any:
+    return row.get(name) if isinstance(row, dict) else getattr(row, name)
 
 
 def _cell(value: Any) -> str:
@@ -73,7 +81,7 @@ def _text(value: Any) -> str:
 def csv_line(cells: Iterable[str]) -> bytes:
     """A row of CSV in which no cell is a formula: what an agent wrote must not run in somebody's spreadsheet."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerow([inert(cell) for cell in cells])
+    csv.writer(buffer, lineterminator="\n").writerow([escape_formula(cell) for cell in cells])
     return buffer.getvalue().encode("utf-8", "backslashreplace")
 
 
@@ -82,7 +90,7 @@ _TYPES = {"epoch": "int64", "turn": "int64", "threshold": "float64", "passed": "
 """Columns of Parquet that hold no text."""
 
 
-def _write_parquet(rows: Iterable[Record], target: Path, columns: tuple[str, ...]) -> int:
+def _write_parquet(rows: Iterable[Record | dict[str, Any]], target: Path, columns: Sequence[str]) -> int:
     """Every file has the same columns of the same types, whatever its values are: a value may be a number or a word,
     so it is a text, and beside it stands the number that it is."""
     try:
@@ -101,8 +109,8 @@ def _write_parquet(rows: Iterable[Record], target: Path, columns: tuple[str, ...
     return count
 
 
-def _entry(row: Record, name: str) -> Any:
-    value = getattr(row, "value" if name == "number" else name)
+def _entry(row: Record | dict[str, Any], name: str) -> Any:
+    value = _at(row, "value" if name == "number" else name)
     if name == "number":
         return float(value) if isinstance(value, (int, float)) else None
     return value if value is None or name in _TYPES else _text(value)

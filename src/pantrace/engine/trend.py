@@ -79,7 +79,7 @@ def trend_of_sources(
 ) -> History:
     """The history of the measures that these runs share, or of those named."""
     if len(sources) < 2:
-        raise UsageError("a trend takes two runs or more")
+        raise UsageError("a trend needs two or more runs")
     sides = read_sides(sources, cluster, pair_by)
     in_time = all(side.created is not None for side in sides)
     if in_time:

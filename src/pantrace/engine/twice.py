@@ -76,10 +76,11 @@ def sentences_of(files: dict[str, list[str]]) -> list[str]:
     told = []
     for name, several in [*files.items()][:3]:
         times = "twice" if len(several) == 2 else f"{len(several)} times"
-        told.append(f"{name} is there {times} and counted {times}: in {_and(several)}")
+        told.append(f"{name} occurs {times} and is counted {times}: in {_and(several)}")
     if len(files) > 3:
-        more = f"{len(files) - 3:,} more recordings are" if len(files) > 4 else "1 more recording is"
-        told.append(f"{more} there more than once and counted each time")
+        rest = len(files) - 3
+        more, are = (f"{rest:,} more recordings occur", "are") if rest > 1 else ("1 more recording occurs", "is")
+        told.append(f"{more} more than once and {are} counted each time")
     return told
 
 

@@ -21,15 +21,15 @@ from pantrace.errors import ReadError, UnknownFormat, WriteError
 from pantrace.formats import Format, detect
 from pantrace.model import Loss, Sample
 from pantrace.wire.align import Plain
-from pantrace.wire.carried import CARRIER, without_carried
-from pantrace.wire.census import Census, changes
 from pantrace.wire.compare import compare, is_same
 from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
 from pantrace.wire.json import as_builtins, decode_document, decode_own, encode
 from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
+from pantrace.wire.output_row import Row
+from pantrace.wire.pantrace_key import CARRIER, without_carried
+from pantrace.wire.read_listener import listening
 from pantrace.wire.rows import Seal, count_rows, is_sealed, raise_broken
-from pantrace.wire.tap import listening
-from pantrace.wire.written import Row
+from pantrace.wire.value_census import Census, changes
 
 from .balance import Balance
 from .loss_report import Report
@@ -122,7 +122,7 @@ class Scales:
             raise self._unreadable("", error) from None
         self.tell_counts()
         if source is not None and source.census is not None and is_copy and self._is_same_shape(files[0], source):
-            self._tell(changes(source.census, written), "the copy does not say it as its source did")
+            self._tell(changes(source.census, written), "the copy differs from its source here")
 
     def _seen(self, written: Any) -> Plain:
         """A row as the target's own tools read it."""
@@ -197,7 +197,7 @@ class Scales:
     def _count(self, files: list[Path]) -> None:
         for path in files:
             if path in self.seals and not is_sealed(path, self.seals[path]):
-                raise WriteError(f"{path.name}: what lies on the disk is not what was written; is the disk all right?")
+                raise WriteError(f"{path.name}: the file on disk is not what was written; is the disk damaged?")
         counts = [count_rows(path) for path in files]
         found = len(counts) if self._format.is_split else sum(counts)
         if found != self._rows and self._format.open is None:
@@ -232,4 +232,4 @@ class Scales:
         return found is self._format and variant == (source.variant or "")
 
 
-_WHOLE = "the file as a whole does not say it"
+_WHOLE = "the whole file does not contain it"

@@ -124,9 +124,9 @@ def measured(sample: Sample, address: str) -> list[float]:
 def _refuse_what_never_holds(name: str, op: str, value: str, number: bool, text: bool, words: tuple[str, ...]) -> None:
     if op in _COMPARE:
         if not number:
-            raise UsageError(f"{op} compares numbers, and {name} is none; it takes = != or ~")
+            raise UsageError(f"{op} compares numbers, and {name} is not a number; use =, != or ~")
         if _number(value) is None:
-            raise UsageError(f"{op} needs a number behind it, not {value!r}")
+            raise UsageError(f"{op} must be followed by a number, not {value!r}")
     elif op in ("=", "!=") and not text:
         if words and not number and value not in words and value.lower() not in {"true", "false"} & set(words):
             raise UsageError(f"{name} is one of {', '.join(words)}, never {value!r}")

@@ -18,7 +18,7 @@ from pantrace.wire.depth import refusal
 from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
 from pantrace.wire.json import UNFINISHED, decode
-from pantrace.wire.ziplog import cut
+from pantrace.wire.zip_archive import missing_directory
 
 from .format import Format, NoOptions
 
@@ -50,6 +50,9 @@ NAMES = (
     "mini-swe-agent",
     "swe-agent",
     "agent-framework",
+    "pydantic-ai",
+    "langchain",
+    "strands",
     "copilot",
     "cursor",
     "openhands",
@@ -93,6 +96,8 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "cursor": (b'"message"',),
     "openhands-v0": (b'"observation"', b'"tool_call_metadata"', b'"test_result"'),
     "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
+    "pydantic-ai": (b'"part_kind"',),
+    "langchain": (b'"additional_kwargs"', b'"response_metadata"'),
     "otlp": (b'"resourceSpans"', b'"resourceLogs"', b'"span_id"', b'"spanId"', b"resource_spans"),
     "codex": (
         b'"payload"',
@@ -130,7 +135,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def by_name(name: str) -> Format:
-    """The format of that name; a UsageError that suggests one when there is none."""
+    """The format of that name; UsageError suggests one if there is none."""
     name = ALIASES.get(name, name)
     if name in NAMES:
         module, attribute = f"{__name__}.{name.replace('-', '_')}", "FORMAT"
@@ -159,7 +164,7 @@ def _is_seen(sign: bytes, words: set[bytes], data: bytes) -> bool:
 
 
 def _likely_first(head: Head) -> Iterator[str]:
-    """All names in their order, those first whose signs are seen; nothing is looked for once a format is found."""
+    """All names, those whose signs are seen first. It is lazy: nothing more is searched once a format is found."""
     likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
     yield from likely
     if head.kind in ("json", "text"):
@@ -173,7 +178,7 @@ def _likely_first(head: Head) -> Iterator[str]:
 
 
 def _cut_json(head: Head) -> ReadError | None:
-    """The error of a small text that breaks off: that may be why nobody recognises it."""
+    """The error of a small text that breaks off, which may be why no format recognises it."""
     if not head.is_whole or not head.data.lstrip().startswith((b"{", b"[")):
         return None
     try:
@@ -196,19 +201,21 @@ def detect(path: Path) -> tuple[Format, str]:
         raise read_error(path, error) from None
     if head.kind == "empty":
         raise UnknownFormat("the file is empty", path=str(path))
+    # Too deep, or a number too long: every reader refuses such a text, so say that instead of "no format".
     if head.kind == "json" and (why := refusal(head.data)) is not None:
         raise UnknownFormat(why.message, path=str(path), place=why.place, remedy=why.remedy)
     if head.kind == "json" and (torn := _cut_json(head)) is not None:
         raise TornFile(torn.message, path=str(path), place=torn.place, remedy=torn.remedy)
     if head.kind == "zip" and not head.members:
-        torn = cut(str(path))
+        torn = missing_directory(str(path))
         # Any zip may be torn; this ending says that it was a log.
         kind = TornFile if path.suffix == ".eval" else UnknownFormat
         raise kind(torn.message, path=torn.path, remedy=torn.remedy)
     if head.kind != "directory":
-        from .recognised import recognised
+        # Imported late: it is needed only for files that nobody claims.
+        from .unsupported_files import unsupported_kind
 
-        if (known := recognised(head)) is not None:
+        if (known := unsupported_kind(head)) is not None:
             raise UnknownFormat(f"{known.what}, which pantrace does not read", path=str(path), remedy=known.remedy)
     raise UnknownFormat(
         f"{NO_FORMAT} this {head.kind if head.kind != 'text' else 'file'}",

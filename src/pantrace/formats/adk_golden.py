@@ -32,23 +32,23 @@ from pantrace.model import (
     final_response,
     header_of,
     is_prompt,
-    said,
+    step_text,
     with_samples,
 )
 from pantrace.wire import files
-from pantrace.wire.adk.expect import identifier, list_of, mapping, text
-from pantrace.wire.adk.opening import samples_of
+from pantrace.wire.adk.field_types import identifier, list_of, mapping, text
+from pantrace.wire.adk.record_samples import samples_of
 from pantrace.wire.adk.residual import residual, with_carried
-from pantrace.wire.adk.saving import save_document
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
+from pantrace.wire.adk.save_document import save_document
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.extra_keys import as_extra
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, unknown_keys
-from pantrace.wire.rest import as_extra
+from pantrace.wire.output_row import Row
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import ANY, violations
 from pantrace.wire.violation import error, under, unreadable
-from pantrace.wire.written import Row
 
 from .format import Format, NoOptions
 
@@ -62,6 +62,7 @@ def detect(head: Head) -> str | None:
     record = head.record
     if record.get(KEYS[0]) == []:
         return ""
+    # The workshop's files have one name or the other.
     for key in KEYS:
         first = next(iter(record[key]), None) if isinstance(record.get(key), list) else None
         if isinstance(first, dict) and "user_inputs" in first:
@@ -106,6 +107,7 @@ def _load(row: Any) -> Sample:
 
 def _calls(stated: dict[str, Any]) -> tuple[ExpectedCall, ...] | None:
     wanted = stated.get("reference_tool_interactions")
+    # Not stated is not the same as an empty list, which means that no tool should be called.
     if wanted is None:
         return None
     found = []
@@ -120,11 +122,12 @@ def _calls(stated: dict[str, Any]) -> tuple[ExpectedCall, ...] | None:
 
 
 def _expected(asked: list[str], calls: Iterable[ExpectedCall], answer: str | None) -> Trajectory:
-    """The conversation as far as it is stated: what is asked, and behind the last prompt what should be done."""
+    """The conversation as far as it is stated: the prompts, then what should be done after the last one."""
     steps = [
         Step(role="user", invocation=f"invocation-{number}", parts=(Text(text=each),))
         for number, each in enumerate(asked, 1)
     ]
+    # A question does not say in which turn a tool is called; only the last one is safe.
     last = f"invocation-{max(len(asked), 1)}"
     if made := tuple(ToolCall(name=call.name, arguments=call.arguments) for call in calls):
         steps.append(Step(role="agent", invocation=last, parts=made))
@@ -136,7 +139,7 @@ def _expected(asked: list[str], calls: Iterable[ExpectedCall], answer: str | Non
 def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     case, kept = sample.case or Case(), dict(sample.extra.get(NAME, {}))
     stated = sample.expected or sample.trajectory
-    asked = [said(step) or "" for step in stated.steps if is_prompt(step)] if stated is not None else []
+    asked = [step_text(step) or "" for step in stated.steps if is_prompt(step)] if stated is not None else []
     if not asked and case.question is not None:
         asked = [case.question]
     if not asked:
@@ -151,10 +154,12 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         ]
     answer = case.reference if case.reference is not None else final_response(stated) if stated is not None else None
     if answer is not None:
+        # The workshop's own `create-dataset` drops the reference answer; a key of this name is the natural place.
         reference["reference_response"] = answer
     return {
         "id": sample.id,
         "user_inputs": asked,
+        # A case has one agent; a list of several is kept as it was.
         "agents_evaluated": kept.pop("agents_evaluated", None) or ([case.agent] if case.agent else []),
         "metadata": {**case.labels, **kept.pop("metadata", {})},
         "reference_data": {**reference, **kept.pop("reference_data", {})},
@@ -163,11 +168,11 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
 
 
 def _expectation(told: Sample, sample: Sample) -> Sample:
-    """What a question states; what was done has its own formats."""
+    """A sample reduced to what a question states; what was done has its own formats."""
     return msgspec.structs.replace(sample, trajectory=None, scores=())
 
 
-load, dump = carrying(_load, _dump, CARRIER, _expectation, residual)
+load, dump = carry_rest(_load, _dump, CARRIER, _expectation, residual)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -191,7 +196,7 @@ def _questions(value: Any, path: Path) -> tuple[str, list[Any]]:
 
 
 def header_from(row: dict[str, Any], key: str, path: Path) -> RunHeader:
-    """The run of a file without its questions; `questions` is remembered where it is the name of the list."""
+    """The header of a file, without its questions; it notes if their list is named `questions`."""
     rest = unknown_keys(row, {CARRIER})
     if key != KEYS[0]:
         rest["list"] = key
@@ -200,7 +205,7 @@ def header_from(row: dict[str, Any], key: str, path: Path) -> RunHeader:
 
 
 def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
-    """One document; questions are written as they come."""
+    """Write one document; questions are written as they come."""
     row = dict(run.extra.get(NAME, {}))
     key = row.pop("list", KEYS[0])
     save_document(target, row, key, (each.data for each in rows), header_from(row, key, target), header_of(run))
@@ -252,9 +257,9 @@ FORMAT = Format(
     suffix=".json",
     once=True,
     lost={
-        "trajectory": "a golden question states what is expected, not what was done",
-        "scores": "a golden question holds no results",
-        "epoch": "a golden question stands once",
+        "trajectory": "a golden question has expectations, not what was done",
+        "scores": "a golden question has no results",
+        "epoch": "a golden question occurs only once",
     },
     corners=("pantrace",),
 )

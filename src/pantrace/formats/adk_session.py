@@ -19,11 +19,11 @@ from pantrace.errors import ReadError
 from pantrace.model import Record, Run, Sample, Source, Trajectory, Violation
 from pantrace.wire import files, sqlite
 from pantrace.wire.adk import shapes
-from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.recase import EVENT, SESSION, to_snake
+from pantrace.wire.adk.record_samples import samples_of
 from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.sessions import IN_FIRST_EVENT, camel_session, session_to, trajectory_from
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
 from pantrace.wire.optional import object_of
@@ -47,10 +47,13 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def detect(head: Head) -> str | None:
     if head.kind == "sqlite":
         tables = head.tables
+        # Both of ADK's stores have these four tables.
         if not {"app_states", "user_states", "sessions", "events"} <= tables.keys():
             return None
         if not {"app_name", "session_id", "event_data"} <= set(tables["events"]):
+            # Its events are spread over columns. Claimed all the same, so that the message names the remedy.
             return "sqlite before 1.20" if {"app_name", "author"} <= set(tables["events"]) else None
+        # Only DatabaseSessionService keeps its schema's version in a table.
         return "database" if "adk_internal_metadata" in tables else "sqlite"
     if head.layout == "array":
         return "events" if head.records and all(_is_event(each) for each in head.records[:3]) else None
@@ -77,7 +80,7 @@ def _is_event(record: Any) -> bool:
 
 
 def _load(row: Any) -> Sample:
-    """A session or a list of events; how it is told comes back when a session is written again."""
+    """A session or a list of events; its form is noted, so that it is written back the same way."""
     extra: dict[str, Any] = {}
     if isinstance(row, list):
         if not row or not all(_is_event(each) for each in row):
@@ -85,6 +88,7 @@ def _load(row: Any) -> Sample:
         extra["shape"] = "events"
     elif not isinstance(row, dict) or not isinstance(row.get("events"), list):
         raise ReadError("not a session: it has no list `events`")
+    # `adk run --save_session` wrote snake_case before it wrote camelCase.
     if {"app_name", "user_id", "invocation_id"} & (row[0] if isinstance(row, list) else row).keys():
         extra["snake_case"] = True
     return _sample({"events": row} if isinstance(row, list) else row, {NAME: extra} if extra else {})
@@ -93,6 +97,7 @@ def _load(row: Any) -> Sample:
 def _sample(session: dict[str, Any], extra: dict[str, Any]) -> Sample:
     trajectory = trajectory_from(session)
     first = trajectory.steps[0] if trajectory.steps else None
+    # A list of events, as POST /run answers, has no session's id.
     name = trajectory.id or (first and (first.invocation or first.id)) or "session"
     return Sample(id=name, trajectory=trajectory, extra=extra)
 
@@ -105,23 +110,23 @@ def _dump(sample: Sample, options: Options) -> Any:
     return session["events"] if kept.get("shape") == "events" and session["events"] else session
 
 
-load, dump = carrying(_load, _dump, IN_FIRST_EVENT, rest_of=residual)
+load, dump = carry_rest(_load, _dump, IN_FIRST_EVENT, rest_of=residual)
 # Of a store, how it is told is no matter: what is written of it is a session as ADK saves it.
-_load_stored, _ = carrying(lambda session: _sample(session, {}), _dump, IN_FIRST_EVENT)
+_load_stored, _ = carry_rest(lambda session: _sample(session, {}), _dump, IN_FIRST_EVENT)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     head = Head(path)
     source = Source(format=NAME, version=detect(head) or None, path=str(path))
     if head.kind == "sqlite":
-        records = _stored(path)
+        records = _stored_sessions(path)
     else:
         records = iter([(None, lambda: load(decode_document(files.read_all(path))))])
     return Run(name=path.name, source=source, samples=samples_of(records, "a session", source, on_broken))
 
 
-def _stored(path: Path) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
-    """The sessions of a store; each is decoded when it is asked for, in one read transaction."""
+def _stored_sessions(path: Path) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
+    """The sessions of a store, each decoded on demand, in one read transaction."""
     with sqlite.reading(path) as database:
         if "event_data" not in sqlite.tables(database).get("events", ()):
             raise ReadError(
@@ -137,6 +142,7 @@ def _stored(path: Path) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
             key = (row["app_name"], row["user_id"], row["id"])
             events = database.execute(
                 "select event_data from events where app_name = ? and user_id = ? and session_id = ?"
+                # Events may share a moment: then the order of writing decides.
                 " order by timestamp, rowid",
                 key,
             ).fetchall()  # here, where a damaged database is an error in words
@@ -209,7 +215,7 @@ FORMAT = Format(
     },
     note="live (audio) sessions were not available for testing",
     reencoded={
-        "update_time": "in a store also of the states of apps and users, which are no sessions",
+        "update_time": "in a store, also set for the states of apps and users, which are not sessions",
     },
     corners=("events[].custom_metadata.pantrace", "events[].customMetadata.pantrace"),
 )

@@ -30,10 +30,10 @@ from pantrace.model import (
     Usage,
     add_usage,
 )
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import arguments_of
 from pantrace.wire.optional import text_of
-from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 from .format import Format
@@ -84,7 +84,7 @@ def load(row: Any) -> Sample:
 
 
 def _histories(bag: Any) -> dict[str, Any]:
-    """The chat histories of a session, by the names of their providers."""
+    """The chat histories of a session by provider name."""
     if not isinstance(bag, dict):
         return {}
     found = {key: value for key, value in bag.items() if isinstance(value, dict)}
@@ -103,6 +103,7 @@ def _conversation(responses: list[Any]) -> Sample:
         usage = _usage(response.get("usage_details"))
         usages += [usage] if usage is not None else []
         found = list(_steps(response["messages"]))
+        # `finish_reason` is of the last model call of the response.
         if found and found[-1].role == "agent":
             found[-1] = replace(found[-1], stop=text_of(response.get("finish_reason")))
         steps += found
@@ -114,6 +115,7 @@ def _conversation(responses: list[Any]) -> Sample:
         steps=tuple(steps),
         agents=_agents(tuple(steps)),
         created=from_iso(responses[0].get("created_at")),
+        # Python reports one count for all model calls of a response, so it belongs to no single step.
         usage={"": total} if total is not None else None,
         extra=as_extra(NAME, {"responses": kept}),
     )
@@ -123,7 +125,7 @@ def _conversation(responses: list[Any]) -> Sample:
 def _steps(messages: list[Any]) -> Iterator[Step]:
     names: dict[str | None, str] = {}
     for place, raw in enumerate(messages):
-        message = _renamed(raw) if isinstance(raw, dict) else {}
+        message = _rename_keys(raw) if isinstance(raw, dict) else {}
         role = ROLES.get(str(message.get("role")))
         if role is None or not isinstance(message.get("contents"), list):
             raise ReadError("a message needs a role and contents", place=f"messages[{place}]")
@@ -140,15 +142,15 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
         )
 
 
-def _renamed(record: dict[str, Any]) -> dict[str, Any]:
-    """A record of .NET in the words of Python."""
+def _rename_keys(record: dict[str, Any]) -> dict[str, Any]:
+    """A record of .NET with the keys that Python uses."""
     return {_SAID.get(key) or key: value for key, value in record.items()}
 
 
 def _part(raw: Any, names: dict[str | None, str]) -> Part:
     if not isinstance(raw, dict):
         return Unknown(kind=f"{NAME}:content", raw=raw)
-    content = _renamed(raw)
+    content = _rename_keys(raw)
     kind = str(content.get("type", content.get("$type", "")))
     kind = _KINDS.get(kind, kind)
 
@@ -187,7 +189,7 @@ def _part(raw: Any, names: dict[str | None, str]) -> Part:
 
 
 def _repeats(items: Any, result: Any) -> bool:
-    """Whether the items of a result say only what the result says."""
+    """Whether the items of a result only repeat the result."""
     match items:
         case [{"type": "text", "text": str(text), **others}]:
             return bool(text == result) and all(each in _EMPTY for each in others.values())
@@ -195,7 +197,7 @@ def _repeats(items: Any, result: Any) -> bool:
 
 
 def _usage(counts: Any) -> Usage | None:
-    """Usage as OpenAI counts it: the cache lies inside the input, reasoning inside the output."""
+    """Usage as OpenAI counts it: input includes the cache, output includes reasoning."""
     if not isinstance(counts, dict):
         return None
     words = {
@@ -214,7 +216,7 @@ def _agents(steps: tuple[Step, ...]) -> tuple[Agent, ...]:
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """A session of .NET names itself only in the name of its file."""
+    """The file's name for sessions without an id; .NET names a session only there."""
     return path.stem if name in (SESSION, RESPONSE) else name
 
 

@@ -17,15 +17,15 @@ import msgspec
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Part, Role, Run, Sample, Source, Step, Text, ToolCall, ToolResult, Trajectory
 from pantrace.wire.anthropic import content_from, part_to, usage_from, usage_to
-from pantrace.wire.call_ids import told_steps
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
-from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, run_of, turns_of
-from pantrace.wire.fields import TEXT, FieldMap
+from pantrace.wire.api_exchanges import UNNAMED, Exchange, is_exchange, run_of, turns_of
+from pantrace.wire.call_ids import conversation_steps
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.field_map import TEXT, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.optional import list_of
-from pantrace.wire.rest import as_extra, rest_in, rest_of
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 
 from .format import Format, NoOptions
@@ -62,20 +62,21 @@ def _is_marked(row: dict[str, Any]) -> bool:
 
 
 def is_message(raw: Any) -> bool:
-    """Whether it is a message of this API, or might be one."""
+    """Whether a value is, or may be, a message of this API."""
     if not isinstance(raw, dict) or raw.get("role") not in ("user", "assistant"):
         return False
+    # Keys of OpenAI, Claude Code and Gemini, whose messages look the same otherwise.
     return isinstance(raw.get("content"), (str, list)) and not raw.keys() & {"tool_calls", "uuid", "parts"}
 
 
 def _is_ours(row: dict[str, Any]) -> bool:
-    """Whether it has our mark where only this format has it: words alone look the same in OpenAI's vocabulary."""
+    """Whether a row has pantrace's mark in this format's place; plain words look the same in OpenAI's vocabulary."""
     metadata = row.get("metadata")
     return isinstance(metadata, dict) and CARRIER in metadata
 
 
 def _is_own(messages: list[Any]) -> bool:
-    """Whether a block among them is Anthropic's alone."""
+    """Whether one of the blocks is Anthropic's alone."""
     contents = [each.get("content") for each in messages if isinstance(each, dict)]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     return any(
@@ -110,6 +111,7 @@ def load_row(row: Any) -> Sample:
     given: dict[str, Any] = {}
     if isinstance(row.get(_SYSTEM), str):
         given["instructions"] = rest.pop(_SYSTEM)
+    # Blocks may carry cache marks, which instructions as a text would lose.
     elif isinstance(row.get(_SYSTEM), list):
         steps.insert(0, Step(role="system", parts=tuple(content_from(rest.pop(_SYSTEM), NAME))))
     if (tools := tools_from(row.get("tools"), NAME)) is not None:
@@ -120,7 +122,7 @@ def load_row(row: Any) -> Sample:
     agents = (Agent(name="assistant", **given),) if given else ()
     return Sample(
         id=row["id"] if isinstance(row.get("id"), str) else UNNAMED,
-        trajectory=Trajectory(agents=agents, steps=tuple(_named(steps))),
+        trajectory=Trajectory(agents=agents, steps=tuple(_name_results(steps))),
         extra=as_extra(NAME, {**rest, **form}),
     )
 
@@ -136,14 +138,15 @@ def _step(message: Any, settings: dict[str, Any] | None = None, rest: dict[str, 
     if (usage := usage_from(message.get("usage"), NAME)) is not None:
         given["usage"] = usage
     if settings is not None:
+        # Of a logged request: temperature, max_tokens and the like.
         given["settings"], taken = settings or None, {*taken, "type"}
     form: dict[str, Any] = {} if isinstance(content, str) else {"form": "blocks"}
     form |= {"exchange": rest} if rest else {}
     return _MESSAGE.load(message, taken, role=role, parts=tuple(parts), extra=as_extra(NAME, form), **given)
 
 
-def _named(steps: list[Step]) -> Iterator[Step]:
-    """Results with the names of the tools that were called."""
+def _name_results(steps: list[Step]) -> Iterator[Step]:
+    """Steps with tool names on their results; the API only gives the call's id."""
     names = {part.id: part.name for step in steps for part in step.parts if isinstance(part, ToolCall)}
     for step in steps:
         if not any(isinstance(part, ToolResult) and part.call_id in names for part in step.parts):
@@ -160,9 +163,10 @@ def dump_row(sample: Sample, options: NoOptions) -> dict[str, Any]:
     trajectory = sample.trajectory
     if trajectory is None:
         raise SampleRefused("a conversation is a recording; this sample has not been run")
-    steps = told_steps(trajectory, NAME)
+    steps = conversation_steps(trajectory, NAME)
     own = rest_in(sample.extra, NAME)
     agent = trajectory.agents[0] if trajectory.agents else None
+    # A body of a request has no id: one that was read without stays without.
     row: dict[str, Any] = {} if NAME in sample.extra and "id" not in own else {"id": sample.id}
     if agent is not None and agent.instructions is not None:
         row[_SYSTEM] = agent.instructions
@@ -179,11 +183,12 @@ def dump_row(sample: Sample, options: NoOptions) -> dict[str, Any]:
 
 
 def _blocks(parts: tuple[Part, ...]) -> list[Any]:
+    # The API refuses empty text blocks.
     return [block for part in parts if (block := part_to(part, NAME)) is not None and block.get("text") != ""]
 
 
 def _messages(step: Step) -> Iterator[dict[str, Any]]:
-    """A step as messages; results stand in messages of the user."""
+    """A step as messages; results go into messages of the user."""
     own = rest_in(step.extra, NAME)
     before: list[Part] = []
     pieces: list[list[Part]] = []
@@ -208,7 +213,7 @@ def _messages(step: Step) -> Iterator[dict[str, Any]]:
             yield {"role": role, "content": content, **head}
 
 
-load, dump = carrying(load_row, dump_row, _CORNER)
+load, dump = carry_rest(load_row, dump_row, _CORNER)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:

@@ -15,8 +15,9 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Part, Role, Sample, Step, StepError, Text, ToolResult, Trajectory, Unknown
 from pantrace.wire import anthropic
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
 from pantrace.wire.head import Head
-from pantrace.wire.rest import as_extra, rest_in, rest_of
+from pantrace.wire.optional import text_of
 
 from .format import Format
 
@@ -28,10 +29,12 @@ _MOMENT = re.compile(r"<timestamp>\w+, (\w+ \d+, \d+, \d+:\d+ [AP]M) \(UTC(?:([+
 
 
 def detect(head: Head) -> str | None:
+    # A transcript of one line looks like a document.
     return "" if head.layout in ("lines", "document") and _is_message(head.record) else None
 
 
 def _is_message(row: Any) -> bool:
+    # Lines of Claude Code have a message in the same shape, but also these keys.
     if not isinstance(row, dict) or row.get("role") not in ("user", "assistant") or row.keys() & {"type", "uuid", "id"}:
         return False
     message = row.get("message")
@@ -39,7 +42,7 @@ def _is_message(row: Any) -> bool:
 
 
 def load(row: Any) -> Sample:
-    """All lines of a file."""
+    """All lines of a file as a sample."""
     lines = row if isinstance(row, list) else [row]
     if not any(_is_message(each) for each in lines):
         raise ReadError("not a transcript of Cursor: no line has a role and a message", remedy="is --from right?")
@@ -62,22 +65,22 @@ def _step(line: Any) -> Step:
     return Step(
         role="tool" if answers else ROLES[role],
         agent=NAME if role == "assistant" else None,
-        parts=tuple(piece for part in parts for piece in (_typed(part) if role == "user" else [part])),
+        parts=tuple(piece for part in parts for piece in (_prompt_parts(part) if role == "user" else [part])),
         at=next((at for part in parts if isinstance(part, Text) and (at := _moment(part.text)) is not None), None),
         extra=as_extra(NAME, rest),
     )
 
 
 def _trouble(line: dict[str, Any]) -> StepError | None:
-    """A turn ends with a line of its own, which says how."""
+    """The error of a turn, which a line of its own reports."""
     status, error = line.get("status"), line.get("error")
     if line.get("type") != "turn_ended" or not isinstance(status, str) or status == "success":
         return None
-    return StepError(kind=status, message=error if isinstance(error, str) else None)
+    return StepError(kind=status, message=text_of(error))
 
 
-def _typed(part: Part) -> list[Part]:
-    """What the user typed, with what Cursor inserted before and behind it."""
+def _prompt_parts(part: Part) -> list[Part]:
+    """What the user typed, with what Cursor inserted before and after it."""
     found = _QUERY.fullmatch(part.text) if isinstance(part, Text) else None
     if not isinstance(part, Text) or found is None:
         return [part]
@@ -89,7 +92,7 @@ def _typed(part: Part) -> list[Part]:
 
 
 def _moment(text: str) -> float | None:
-    """When a prompt was sent, to the minute: `Sunday, Sep 20, 2026, 12:31 AM (UTC+3)`."""
+    """The time of a prompt, to the minute: `Sunday, Sep 20, 2026, 12:31 AM (UTC+3)`."""
     if (found := _MOMENT.search(text)) is None:
         return None
     try:
@@ -101,18 +104,18 @@ def _moment(text: str) -> float | None:
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """A transcript does not say its id: the file is named for it."""
+    """The file's name as the id: a transcript does not state its own."""
     return path.name.partition(".")[0] if name == NAME else name
 
 
 FORMAT = Format(
     name=NAME,
-    title="Cursor transcripts: what was said and which tools were called, without results and tokens",
-    spec="learned from the readers of other tools (docs/formats/cursor.md)",
+    title="Cursor transcripts: messages and tool calls, without results and tokens",
+    spec="derived from the readers of other tools (docs/formats/cursor.md)",
     detect=detect,
     load=load,
     name_in_file=name_in_file,
     layout="log",
     suffix=".jsonl",
-    note="verified with fixtures and readers of other tools, not with transcripts of our own",
+    note="verified with fixtures and readers of other tools, not with our own transcripts",
 )

@@ -1,4 +1,4 @@
-"""Format: the record by which a format makes itself known."""
+"""The Format record, by which a format describes itself."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.model import Record, Run, RunHeader, Sample, Scale, Violation
-from pantrace.wire.claim import Claim
-from pantrace.wire.cuts import Cutting
+from pantrace.wire.claimed_files import Claim
 from pantrace.wire.head import Head
+from pantrace.wire.input_cuts import Cutting
+from pantrace.wire.input_span import Span
 from pantrace.wire.json import decode_document
+from pantrace.wire.output_row import Row
 from pantrace.wire.rows import Layout, OnBroken
-from pantrace.wire.span import Span
-from pantrace.wire.written import Row
 
 
 class StoredMeasure(Record, frozen=True, kw_only=True):
-    """What a format says of a number that its files store for whole runs."""
+    """What a format says about a number that its files store for whole runs."""
 
     kind: Literal["share", "mean", "count"]
     """share: successes of trials; mean: of some measure; count: a size, which is summed and never averaged."""
@@ -30,17 +30,17 @@ class StoredMeasure(Record, frozen=True, kw_only=True):
 
     @property
     def bounds(self) -> Scale | None:
-        """Where its values end: no count is below 0, and no interval of one goes there."""
+        """The limits of its values; no count is below 0."""
         return Scale(low=0.0) if self.scale is None and self.kind == "count" else self.scale
 
 
 class NoOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A writer without options."""
+    """The options of a writer that has none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """What pantrace must know of a format.
+    """Everything pantrace needs to know about a format.
 
     A row format gives `load` and `dump`: one JSON value in a file is one sample. A container (a database, an archive,
     a directory, one document with many samples) adds `open` and `save`; it keeps `load` and `dump` where it writes, as
@@ -74,6 +74,8 @@ class Format:
     """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
     owner: Callable[[Path], Path | None] = lambda _: None
     """The input that a file is only a part of: the log of a sub-agent beside that of its session."""
+    copy_of: Callable[[Path], Path | None] = lambda _: None
+    """The input of which a file is a copy, whole or in part: in a directory only that one is read."""
     claim: Callable[[Path], Claim] | None = None
     """Which files of a directory that `detect` takes belong to it; None: all of them."""
     save: Callable[[RunHeader, Iterable[Row], Path, Any], None] | None = None
@@ -103,10 +105,10 @@ class Format:
     no other case, and keeps the id."""
     once: bool = False
     """Whether it states cases, each of which stands in it once: of several epochs the first is written."""
-    mends: bool = False
-    """Whether `dump` itself sets right what `check` would refuse, and says so (`wire.mending`)."""
+    repairs: bool = False
+    """Whether `dump` itself sets right what `check` would refuse, and says so (`wire.repairs`)."""
     corners: tuple[str, ...] = ()
-    """Where a row has room for what the format cannot say (`wire.carried`): "metadata.pantrace"."""
+    """Where a row has room for what the format cannot say (`wire.pantrace_key`): "metadata.pantrace"."""
     outside: tuple[str, ...] = ()
     """Notes on a file that `save` heeds, and that a row does not tell: "extra.inspect.summary". They are no losses."""
     lost: Mapping[str, str] = field(default_factory=dict)

@@ -25,14 +25,14 @@ from pantrace.model import (
     Trajectory,
     Usage,
     final_response,
-    said,
+    step_text,
 )
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.extra_keys import as_extra, rest_in
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import messages_to, step_from
 from pantrace.wire.optional import object_of, present, text_of
-from pantrace.wire.rest import as_extra, rest_in
-from pantrace.wire.usage_words import usage_of
+from pantrace.wire.usage_names import usage_of
 
 from .format import Format, NoOptions
 
@@ -60,6 +60,7 @@ def detect(head: Head) -> str | None:
     if not isinstance(messages, (list, tuple)) or len(messages) < 2:
         return None
     first = [each for each in messages[:2] if isinstance(each, dict) and isinstance(each.get("role"), str)]
+    # Files of before `trajectory_format` have no other mark: the prompt tells the agent to echo this word.
     asks = any(SUBMITTING in str(each.get("content")) for each in first)
     return "messages" if len(first) == 2 and asks else None
 
@@ -98,15 +99,15 @@ def _steps(message: Any, before: list[Step]) -> Iterator[Step]:
     extra = object_of(rest.get("extra"))
     step = replace(step, at=extra.get("timestamp"))
     if step.role == "agent":
-        yield _called(_charged(step, extra), extra)
+        yield _with_calls(_with_usage(step, extra), extra)
     elif step.role == "tool":
         yield replace(step, parts=tuple(_result(part, extra) for part in step.parts))
     elif step.role == "user" and isinstance(extra.get("response"), dict):
         # A reply that could not be used is no message of its own: it stands with the complaint about it.
-        yield _charged(_reply(extra["response"]), extra)
+        yield _with_usage(_reply(extra["response"]), extra)
         yield replace(step, kind="synthetic")
     elif step.role == "user" and before and (call := _open_call(before[-1])) is not None:
-        text = said(step) or ""
+        text = step_text(step) or ""
         result = _result(ToolResult(call_id=call.id, name=call.name, output=text), extra)
         yield replace(step, role="tool", parts=(result,), extra=as_extra(NAME, {**rest, AS_USER: True}))
     else:
@@ -117,8 +118,8 @@ def _open_call(step: Step) -> ToolCall | None:
     return next((part for part in step.parts if isinstance(part, ToolCall) and rest_in(part.extra, NAME)), None)
 
 
-def _charged(step: Step, extra: dict[str, Any]) -> Step:
-    """A step with what its model call took."""
+def _with_usage(step: Step, extra: dict[str, Any]) -> Step:
+    """A step with the tokens and cost of its model call."""
     response = object_of(extra.get("response"))
     counts = response.get("usage")
     usage = usage_of(counts, NAME) if isinstance(counts, dict) and "prompt_tokens" in counts else None
@@ -131,11 +132,11 @@ def _charged(step: Step, extra: dict[str, Any]) -> Step:
     return replace(step, usage=usage, model=text_of(model))
 
 
-def _called(step: Step, extra: dict[str, Any]) -> Step:
-    """Older agents write the command into their words."""
+def _with_calls(step: Step, extra: dict[str, Any]) -> Step:
+    """A step with the command that older agents write into their text, as a call."""
     if any(isinstance(part, ToolCall) for part in step.parts):
         return step
-    found = _COMMAND.search(said(step) or "")
+    found = _COMMAND.search(step_text(step) or "")
     if found is None:
         return step
     call = ToolCall(name="bash", arguments={"command": found[1]}, extra=as_extra(NAME, {IN_TEXT: True}))
@@ -155,6 +156,7 @@ def _result(part: Any, extra: dict[str, Any]) -> Any:
     if not isinstance(part, ToolResult):
         return part
     code = extra.get("returncode")
+    # Older versions tell the exit code only in the text that the model saw.
     if code is None and isinstance(part.output, str) and (told := _CODE.search(part.output)):
         code = int(told[1])
     trouble = extra.get("exception_info") or None
@@ -166,7 +168,7 @@ def _result(part: Any, extra: dict[str, Any]) -> Any:
 
 
 def _outcome(status: Any) -> Outcome | None:
-    """Submitting is no success: somebody has to look at what was submitted."""
+    """How it ended, if badly. Submitting is no success: somebody has to judge what was submitted."""
     if status in _FINE or not isinstance(status, str):
         return None
     return Outcome(status="limit" if status in _LIMITS else "error", reason=status)
@@ -180,7 +182,7 @@ def _model(info: dict[str, Any]) -> str | None:
 
 
 def _stats(info: dict[str, Any], steps: list[Step]) -> dict[str, Usage] | None:
-    """The total cost, where no call tells its own."""
+    """The total cost, if no call states its own."""
     match info:
         case {"model_stats": {"instance_cost": int() | float() as cost}} if cost:
             if not any(step.usage for step in steps):
@@ -238,11 +240,11 @@ def _extra(step: Step) -> dict[str, Any]:
     return extra
 
 
-load, dump = carrying(read, write, "info.pantrace")
+load, dump = carry_rest(read, write, "info.pantrace")
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """A task is named only by its file, unless a benchmark wrote it."""
+    """The task's name from the file; only benchmarks write it inside."""
     return path.name.partition(".traj")[0] if name == UNNAMED else name
 
 

@@ -19,15 +19,16 @@ import msgspec
 from pantrace.errors import ReadError, WriteError
 from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, with_samples
 from pantrace.wire import files
-from pantrace.wire.cuts import Cutting, by_lines
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, decode_as, decode_document, encode, misfit, to_plain
+from pantrace.wire.input_cuts import Cutting, by_lines
+from pantrace.wire.input_span import Span
+from pantrace.wire.json import decode, decode_as, decode_document, encode, first_misfit, to_plain
+from pantrace.wire.optional import text_of
 from pantrace.wire.output import writing
+from pantrace.wire.output_row import Row
 from pantrace.wire.rows import OnBroken
-from pantrace.wire.span import Span
-from pantrace.wire.unknown import UnknownKey, with_unknown
+from pantrace.wire.unknown_keys import UnknownKey, with_unknown
 from pantrace.wire.upgrade import upgrade
-from pantrace.wire.written import Row
 
 from .format import Format, NoOptions
 
@@ -50,7 +51,7 @@ class FirstLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, f
 
 def detect(head: Head) -> str | None:
     version = head.record.get("pantrace")
-    return version if isinstance(version, str) else None
+    return text_of(version)
 
 
 def load(row: Any) -> Sample:
@@ -79,24 +80,25 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
         header = number
         lines = ((each, line) for each, line in files.lines(path, span, on_broken) if each > header)
     try:
-        head = _whole(first, FirstLine)
+        head = _decode_line(first, FirstLine)
     except (ReadError, msgspec.ValidationError) as error:
         raise ReadError(
             f"the first line is not that of a native file: {error}", path=str(path), place=f"line {number}"
         ) from None
+    # A newer version may mean something else by the same keys.
     if head.pantrace not in (VERSION, OLD):
         raise ReadError(
             f"version {head.pantrace} of the native format is not known here",
             path=str(path),
             place=f"line {number}",
-            remedy=f"this pantrace reads versions {OLD} and {VERSION}; a newer one may help",
+            remedy=f"this version of pantrace reads versions {OLD} and {VERSION}; a newer one may help",
         )
     is_old = head.pantrace == OLD
 
     def samples() -> Iterator[Sample]:
         for number, line in lines:
             try:
-                sample = _whole(line, Sample)
+                sample = _decode_line(line, Sample)
                 yield upgrade(sample) if is_old else sample
             except ReadError as error:
                 on_broken(ReadError(error.message, path=str(path), place=f"line {number}"))
@@ -110,25 +112,26 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     return with_samples(msgspec.structs.replace(head.run, source=source, extra=extra), samples())
 
 
-def _whole(line: bytes, kind: type[T]) -> T:
-    """A line as a struct, with the keys that it does not know."""
+def _decode_line(line: bytes, kind: type[T]) -> T:
+    """A line as a struct, with unknown keys kept."""
     try:
         return decode_as(line, kind)
     except msgspec.ValidationError:
+        # The slower path, only for lines with keys that the model does not know.
         return with_unknown(decode(line), kind, NAME)
 
 
 def save(header: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
-    """One line for the header and one for each sample; a value that could not be read again is not written."""
+    """Write one line for the header and one for each sample; refuse a value that could not be read again."""
     if header.source is not None and header.source.format == NAME:
         # Where a native file lies is not what it says: copying one would change it.
         header = msgspec.structs.replace(header, source=None)
     with writing(target) as file:
-        if (why := misfit(header, RunHeader)) is not None:
+        if (why := first_misfit(header, RunHeader)) is not None:
             raise WriteError(f"{target}: not written: the run's {why}")
         file.write(encode(FirstLine(pantrace=VERSION, run=header)) + b"\n")
         for row in rows:
-            if (why := misfit(row.sample, Sample)) is not None:
+            if (why := first_misfit(row.sample, Sample)) is not None:
                 raise WriteError(f"{target}: not written: sample {row.sample.id}: {why}")
             file.write(row.data + b"\n")
 
@@ -155,10 +158,10 @@ def check(row: Any) -> Iterable[Violation]:
         what, _, where = str(error).partition(" - at ")
         yield Violation(level="error", message=f"not a sample: {what}", place=where.strip("`$.") or None)
     for place, key, known in unknown:
-        yield Violation(level="warning", message=_told(key, known), place=place or None)
+        yield Violation(level="warning", message=_unknown_key_message(key, known), place=place or None)
 
 
-def _told(key: str, known: tuple[str, ...]) -> str:
+def _unknown_key_message(key: str, known: tuple[str, ...]) -> str:
     if repeated := re.fullmatch(r"(.+) \(duplicate \d+\)", key):
         return f"repeated key {repeated[1]!r}: the last one counts"
     close = get_close_matches(key, known, n=1)
@@ -168,7 +171,7 @@ def _told(key: str, known: tuple[str, ...]) -> str:
 
 FORMAT = Format(
     name=NAME,
-    title="pantrace's own JSON Lines: the model itself, nothing lost",
+    title="pantrace's own JSON Lines: the model itself, without loss",
     spec="`pantrace schema`",
     detect=detect,
     load=load,

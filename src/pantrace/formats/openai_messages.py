@@ -16,16 +16,16 @@ import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Run, Sample, Source, Step, Text, Trajectory, Violation
-from pantrace.wire.call_ids import told_steps
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
-from pantrace.wire.exchanges import UNNAMED, Exchange, Turn, is_exchange, run_of, turns_of
+from pantrace.wire.api_exchanges import UNNAMED, Exchange, Turn, is_exchange, run_of, turns_of, unfolded
+from pantrace.wire.call_ids import conversation_steps
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import MESSAGE, is_role, messages_to, step_from
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.optional import list_of, text_of
-from pantrace.wire.rest import as_extra, rest_in, rest_of
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.times import from_iso
@@ -49,9 +49,10 @@ _BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "
 
 
 def detect(head: Head) -> str | None:
-    row = head.record
+    row = unfolded(head.record)
     if head.kind != "json" or _is_anothers(row, head.records):
         return None
+    # The last record may be cut off by the end of the head.
     if head.layout == "array" and head.records and all(is_message(each) for each in head.records[:-1] or head.records):
         return "messages"
     if head.layout == "lines" and _is_talk(head.records):
@@ -69,6 +70,7 @@ def detect(head: Head) -> str | None:
 def _is_talk(records: list[Any]) -> bool:
     """Whether lines are the messages of one conversation, as gptme and Mistral's Vibe keep them: somebody asks and
     somebody answers. Lines of one speaker could be anything."""
+    # The last line of the head may be cut off.
     told = records[:-1] if len(records) > 2 else records
     if not all(is_message(each) and each.keys().isdisjoint(_PLACED) for each in told):
         return False
@@ -88,7 +90,7 @@ def _is_anothers(row: dict[str, Any], records: list[Any]) -> bool:
 
 
 def is_message(raw: Any) -> bool:
-    """Whether it is a message of a chat, and of no other vocabulary."""
+    """Whether a value is a chat message, and of no other vocabulary."""
     if not isinstance(raw, dict) or not is_role(raw.get("role")) or "type" in raw or "schema_version" in raw:
         return False
     content = raw.get("content")
@@ -117,21 +119,22 @@ def load_row(row: Any) -> Sample:
     """A conversation, a bare list of messages, or the exchanges of one conversation."""
     form: str | None = None
     steps: list[Step] = []
+    row = [exchange] if is_exchange(exchange := unfolded(row)) else row
     if isinstance(row, list) and row and is_exchange(row[0]):
         for turn in turns_of(row, _history, _answers):
             steps += [step_from(message, NAME, exact=True) for message in turn.said]
-            steps += [_answered(turn)]
+            steps += [_answer_step(turn)]
         row = rest_of(row[-1]["request"], {"messages"})
     else:
         row, form = ({"messages": row}, "list") if isinstance(row, list) else (row, None)
         if isinstance(row, dict) and "messages" not in row and isinstance(row.get("conversations"), list):
             row, form = (
-                {**rest_of(row, {"conversations"}), "messages": [_said(e) for e in row["conversations"]]},
+                {**rest_of(row, {"conversations"}), "messages": [_message_of_turn(e) for e in row["conversations"]]},
                 "turns",
             )
         if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
             raise ReadError("has no list `messages`", remedy="is --from right?")
-        steps = [_dated(step_from(message, NAME, exact=True)) for message in row["messages"]]
+        steps = [_with_time_and_model(step_from(message, NAME, exact=True)) for message in row["messages"]]
     instructions: str | None = None
     match steps[:1]:
         case [Step(role="system", parts=(Text(text=text),), extra={"openai-messages": {"name": "instructions"}})]:
@@ -139,8 +142,8 @@ def load_row(row: Any) -> Sample:
     return _sample(row, steps, instructions, form)
 
 
-def _dated(step: Step) -> Step:
-    """A step with the moment and the model that programs put beside their messages; OpenAI has no words for them."""
+def _with_time_and_model(step: Step) -> Step:
+    """A step with the time and model that programs put beside their messages; OpenAI has no keys for them."""
     rest = rest_in(step.extra, NAME)
     at, model = from_iso(rest.get("timestamp")), rest.get("model")
     if at is not None:
@@ -167,8 +170,8 @@ def _sample(row: dict[str, Any], steps: list[Step], instructions: str | None, fo
     return Sample(id=name or UNNAMED, trajectory=trajectory, extra=as_extra(NAME, rest))
 
 
-def _answered(turn: Turn) -> Step:
-    """A message of the API, with what it says of the call."""
+def _answer_step(turn: Turn) -> Step:
+    """A message of the API as a step, with what the response says about the call."""
     response = turn.response
     choices = response.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -180,7 +183,13 @@ def _answered(turn: Turn) -> Step:
         choices[0].get("finish_reason"),
     )
     created = response.get("created")
+    # With n > 1 there are several choices; the first is taken for the answer.
     others = [rest_of(choices[0], {"message", "finish_reason"}), *choices[1:]]
+    counted = usage_from(usage, NAME, "chat")
+    # What it cost is no word of OpenAI's: LiteLLM and OpenHands write it beside.
+    costs = (turn.rest.get(key) for key in ("response_cost", "cost"))
+    if counted is not None and (cost := next((each for each in costs if type(each) is float), None)) is not None:
+        counted = msgspec.structs.replace(counted, cost_usd=cost)
     rest = {
         **rest_of(response, {"choices", "usage", "id", "model", "created", "tools"}),
         "choices": others,
@@ -193,14 +202,14 @@ def _answered(turn: Turn) -> Step:
         model=text_of(model),
         stop=text_of(stop),
         at=created if type(created) in (int, float) else None,
-        usage=usage_from(usage, NAME, "chat"),
+        usage=counted,
         settings=rest_of(turn.request, {"messages", "tools"}) or None,
         extra={**step.extra, _ANSWER: rest},
     )
 
 
-def _said(turn: Any) -> dict[str, Any]:
-    """A turn of `conversations`, in which speakers have other names."""
+def _message_of_turn(turn: Any) -> dict[str, Any]:
+    """A turn of `conversations`, whose speakers have other names, as a message."""
     speaker = turn.get("from") if isinstance(turn, dict) else None
     if not isinstance(speaker, str) or not isinstance(turn.get("value"), str):
         raise ReadError("a turn needs from and value", place="conversations")
@@ -213,9 +222,10 @@ def dump_row(sample: Sample, options: NoOptions) -> Any:
         raise SampleRefused("a conversation is a recording; this sample has not been run")
     rest = dict(rest_in(sample.extra, NAME))
     form = rest.pop(_FORM, None)
-    messages: list[Any] = messages_to(told_steps(trajectory, NAME), NAME)
+    messages: list[Any] = messages_to(conversation_steps(trajectory, NAME), NAME)
     agent = trajectory.agents[0] if trajectory.agents else None
     if agent is not None and agent.instructions is not None:
+        # Named, so that it is read back as the agent's instructions and not as a message.
         messages.insert(0, {"role": "system", "name": _INSTRUCTIONS, "content": agent.instructions})
     if not messages:
         raise SampleRefused("nothing was said or done in it")
@@ -227,12 +237,13 @@ def dump_row(sample: Sample, options: NoOptions) -> Any:
         written = [tool_to(tool, NAME, "function") for tool in agent.tools]
         functions = [each["function"] for each in written]
         row |= {"functions": functions} if form == "functions" else {"tools": written}
+    # A model of another format would look like a request's setting.
     if agent is not None and agent.model is not None and NAME in sample.extra:
         row["model"] = agent.model
     return {**row, **rest}
 
 
-load, dump = carrying(load_row, dump_row, CARRIER)
+load, dump = carry_rest(load_row, dump_row, CARRIER)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:

@@ -1,7 +1,10 @@
-"""Conversations of OpenHands (its SDK, version 1): a directory with a state and a file for each event.
+"""Conversations of OpenHands (its SDK, version 1): a directory with a state and a file for each event; also the events
+of one in a file, and output.jsonl of its benchmarks.
 
-Spec: github.com/OpenHands/software-agent-sdk; `base_state.json`, `events/event-*.json`, `subagents/ID/`
-Detect: a directory with `base_state.json` and `events`.
+Spec: github.com/OpenHands/software-agent-sdk; `base_state.json`, `events/event-*.json`, `subagents/ID/`;
+    github.com/OpenHands/benchmarks, benchmarks/utils/models.py (EvalOutput)
+Detect: a directory with `base_state.json` and `events`; records with `id`, `timestamp`, `source` and the `kind` of an
+    event; lines with `instance_id` and a `history` of such.
 Lost: nothing is written.
 """
 
@@ -21,6 +24,7 @@ from pantrace.model import (
     Part,
     Run,
     Sample,
+    Score,
     Source,
     Step,
     StepError,
@@ -31,15 +35,16 @@ from pantrace.model import (
     ToolResult,
     Trajectory,
     Usage,
-    said,
+    step_text,
 )
 from pantrace.wire import files
-from pantrace.wire.claim import Claim, inside
+from pantrace.wire.claimed_files import Claim, inside
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
 from pantrace.wire.openai_chat import arguments_of
-from pantrace.wire.rest import as_extra, rest_of
-from pantrace.wire.rows import OnBroken
+from pantrace.wire.optional import list_of, object_of, text_of
+from pantrace.wire.rows import OnBroken, read_log, read_rows
 from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso
 
@@ -61,7 +66,25 @@ def detect(head: Head) -> str | None:
     folder = head.path
     if head.kind == "directory" and (folder / STATE).is_file() and (folder / EVENTS).is_dir():
         return "V1"
-    return None
+    if head.kind != "json":
+        return None
+    if head.layout in ("array", "lines") and is_event(head.record):
+        return "events"
+    return "evaluation" if any(map(_is_instance, head.records)) else None
+
+
+def is_event(record: Any) -> bool:
+    """Whether it is an event of V1; those of V0 have no kind."""
+    if not isinstance(record, dict) or not record.keys() >= {"id", "timestamp", "source", "kind"}:
+        return False
+    return str(record["kind"]).endswith("Event") or record["kind"] in ("Condensation", "CondensationRequest")
+
+
+def _is_instance(record: Any) -> bool:
+    match record:
+        case {"instance_id": _, "history": [event, *_]}:
+            return is_event(event)
+    return False
 
 
 def claim(folder: Path) -> Claim:
@@ -69,10 +92,21 @@ def claim(folder: Path) -> Claim:
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """One conversation, with those of its sub-agents."""
-    source = Source(format=NAME, version="V1", path=str(path))
+    """One conversation, with those of its sub-agents; or every instance of an evaluation."""
+    version = "V1" if path.is_dir() else detect(Head(path)) or "V1"
+    source = Source(format=NAME, version=version, path=str(path))
 
     def samples() -> Iterator[Sample]:
+        if version != "V1":
+            rows = [(None, read_log(path, on_broken))] if version == "events" else read_rows(path, on_broken)
+            for place, row in rows:
+                try:
+                    sample = load(row)
+                except ReadError as error:
+                    on_broken(error.at(path=str(path), place=place))
+                    continue
+                yield with_source(replace(sample, id=path.stem) if sample.id == NAME else sample, source)
+            return
         try:
             told = _conversation(path, on_broken)
         except ReadError as error:
@@ -81,6 +115,54 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         yield with_source(Sample(id=told.id or path.name, trajectory=told), source)
 
     return Run(name=path.name, source=source, samples=samples())
+
+
+def load(row: Any) -> Sample:
+    """The events of a conversation, or an instance of an evaluation."""
+    instance = {"history": row} if isinstance(row, list) else row
+    if not isinstance(instance, dict) or not isinstance(events := instance.get("history"), list):
+        raise ReadError("an instance needs a history of events")
+    state = _last_state(events)
+    if isinstance(metrics := instance.get("metrics"), dict):
+        state |= {"stats": {"usage_to_metrics": {"agent": metrics}}}
+    if isinstance(metadata := instance.get("metadata"), dict):
+        state |= {"agent": metadata}
+    usages = _usages(state)
+    steps: list[Step] = []
+    for place, event in enumerate(events):
+        if not is_event(event):
+            raise ReadError("an event needs an id, a timestamp, a source and a kind", place=f"[{place}]")
+        steps.append(_step(event, usages))
+    trouble, attempt = text_of(instance.get("error")), instance.get("attempt")
+    told = Trajectory(
+        agents=(_agent(state, steps),),
+        steps=tuple(steps),
+        response=_final_message(steps),
+        outcome=Outcome(status="error", reason=trouble) if trouble else _outcome(state, steps),
+    )
+    scores: tuple[Score, ...] = ()
+    match instance.get("test_result"):
+        case {"report": {"resolved": bool(resolved)}} | {"resolved": bool(resolved)}:
+            scores = (Score(name="resolved", value=resolved),)
+    return Sample(
+        id=str(instance.get("instance_id") or NAME),
+        epoch=attempt if type(attempt) is int else None,
+        trajectory=told,
+        scores=scores,
+        extra=as_extra(NAME, rest_of(instance, ("history",))),
+    )
+
+
+def _last_state(events: list[Any]) -> dict[str, Any]:
+    """What the events say of the conversation as a whole, each key as it was last."""
+    found: dict[str, Any] = {}
+    for event in events:
+        match event:
+            case {"kind": "ConversationStateUpdateEvent", "key": "full_state", "value": dict(whole)}:
+                found |= whole
+            case {"kind": "ConversationStateUpdateEvent", "key": str(key), "value": value}:
+                found[key] = value
+    return found
 
 
 def _conversation(folder: Path, on_broken: OnBroken) -> Trajectory:
@@ -101,13 +183,13 @@ def _conversation(folder: Path, on_broken: OnBroken) -> Trajectory:
     name = state.get("id")
     leaf = state.get("leaf_event_id")
     return Trajectory(
-        id=name if isinstance(name, str) else None,
+        id=text_of(name),
         agents=(_agent(state, steps),),
         steps=tuple(steps),
         leaf=leaf if isinstance(leaf, str) and any(step.id == leaf for step in steps) else None,
-        response=_finished(steps),
+        response=_final_message(steps),
         outcome=_outcome(state, steps),
-        children=tuple(_called(child, steps) for child in sorted(children, key=_begin)),
+        children=tuple(_with_caller(child, steps) for child in sorted(children, key=_begin)),
         extra=as_extra(NAME, {"state": rest_of(state, ("id", "leaf_event_id"))}),
     )
 
@@ -127,16 +209,17 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _usages(state: dict[str, Any]) -> dict[str, Usage]:
-    """What each response took. Those of sub-agents stand in their own states, too."""
+    """The usage of each response by its id. Those of sub-agents are left to their own states."""
     match state:
         case {"stats": {"usage_to_metrics": dict(by_use)}}:
+            # `task:` are the sub-agents', whose own states repeat them.
             metrics = [each for use, each in by_use.items() if isinstance(each, dict) and not use.startswith("task:")]
         case _:
             return {}
     found: dict[str, Usage] = {}
     for each in metrics:
-        told = [usage for usage in _list(each.get("token_usages")) if isinstance(usage, dict)]
-        costs = [cost.get("cost") for cost in _list(each.get("costs")) if isinstance(cost, dict)]
+        told = [usage for usage in list_of(each.get("token_usages")) if isinstance(usage, dict)]
+        costs = [cost.get("cost") for cost in list_of(each.get("costs")) if isinstance(cost, dict)]
         for place, usage in enumerate(told):
             known = {name: usage[key] for name, key in _COUNTS.items() if type(usage.get(key)) is int}
             cost = costs[place] if len(costs) == len(told) and isinstance(costs[place], (int, float)) else None
@@ -144,12 +227,9 @@ def _usages(state: dict[str, Any]) -> dict[str, Usage]:
     return found
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _step(event: dict[str, Any], usages: dict[str, Usage]) -> Step:
-    """An event. Of several that one response made, the first carries what it took."""
+    """An event as a step. Of several events of one response, the first carries its usage."""
+    # Only the state has tokens per call; events name the response.
     usage = usages.pop(str(event.get("llm_response_id")), None)
     kind = event.get("kind")
     step: Step
@@ -169,7 +249,7 @@ def _step(event: dict[str, Any], usages: dict[str, Usage]) -> Step:
             parts = _texts([{"text": event.get("summary")}])
             step, known = Step(role="agent", kind="compaction", parts=parts, replaces=ids), ("summary",)
         case "ConversationErrorEvent":
-            trouble = StepError(kind=_text(event.get("code")), message=_text(event.get("detail")))
+            trouble = StepError(kind=text_of(event.get("code")), message=text_of(event.get("detail")))
             step, known = Step(role="agent", kind="note", error=trouble), ("code", "detail")
         case _:
             step, known = Step(role="system", kind="note"), ()
@@ -178,8 +258,8 @@ def _step(event: dict[str, Any], usages: dict[str, Usage]) -> Step:
         rest["kind"] = kind
     return replace(
         step,
-        id=_text(event.get("id")),
-        parent=_text(event.get("parent_id")),
+        id=text_of(event.get("id")),
+        parent=text_of(event.get("parent_id")),
         at=from_iso(event.get("timestamp")),
         usage=usage,
         extra=as_extra(NAME, rest),
@@ -187,14 +267,14 @@ def _step(event: dict[str, Any], usages: dict[str, Usage]) -> Step:
 
 
 def _texts(contents: Any) -> tuple[Text, ...]:
-    found = contents if isinstance(contents, list) else []
+    found = list_of(contents)
     texts = [each.get("text") for each in found if isinstance(each, dict)]
     return tuple(Text(text=text) for text in texts if isinstance(text, str))
 
 
 def _message(event: dict[str, Any]) -> Step:
     message = event.get("llm_message")
-    message = message if isinstance(message, dict) else {}
+    message = object_of(message)
     role = "user" if event.get("source") == "user" else "agent"
     thoughts = _thoughts(message)
     parts = (*thoughts, *_texts(message.get("content")))
@@ -213,24 +293,24 @@ def _thoughts(owner: dict[str, Any]) -> list[Part]:
 
 def _action(event: dict[str, Any]) -> Step:
     call = event.get("tool_call")
-    call = call if isinstance(call, dict) else {}
+    call = object_of(call)
     asked = arguments_of(call["arguments"]) if "arguments" in call else event.get("action")
-    name = _text(event.get("tool_name")) or _text(call.get("name")) or ""
+    name = text_of(event.get("tool_name")) or text_of(call.get("name")) or ""
     parts: list[Part] = [*_thoughts(event), *_texts(event.get("thought"))]
-    parts.append(ToolCall(id=_text(event.get("tool_call_id")), name=name, arguments=asked))
+    parts.append(ToolCall(id=text_of(event.get("tool_call_id")), name=name, arguments=asked))
     return Step(role="agent", parts=tuple(parts))
 
 
 def _observation(event: dict[str, Any]) -> Step:
     seen = event.get("observation")
-    seen = seen if isinstance(seen, dict) else {}
+    seen = object_of(seen)
     words = "\n".join(part.text for part in _texts(seen.get("content")))
-    error = _text(event.get("error")) or _text(event.get("rejection_reason"))
+    error = text_of(event.get("error")) or text_of(event.get("rejection_reason"))
     failed = bool(seen.get("is_error")) or error is not None
     code = seen.get("exit_code")
     result = ToolResult(
-        call_id=_text(event.get("tool_call_id")),
-        name=_text(event.get("tool_name")),
+        call_id=text_of(event.get("tool_call_id")),
+        name=text_of(event.get("tool_name")),
         output=words if seen else None,
         error=error or (words if failed else None),
         failure=_failure(event, error) if failed else "exit_code" if type(code) is int and code else None,
@@ -247,13 +327,13 @@ def _failure(event: dict[str, Any], error: str | None) -> Failure:
     return "invalid_arguments" if error is not None and "validating" in error.lower() else "error"
 
 
-def _finished(steps: list[Step]) -> str | None:
+def _final_message(steps: list[Step]) -> str | None:
     """What the agent finished with, if that was the last thing it did."""
     for step in reversed(steps):
         if step.role == "agent" and step.kind == "message":
             for part in step.parts:
                 if isinstance(part, ToolCall) and part.name == "finish" and isinstance(part.arguments, dict):
-                    return _text(part.arguments.get("message"))
+                    return text_of(part.arguments.get("message"))
             return None
     return None
 
@@ -274,16 +354,16 @@ def _agent(state: dict[str, Any], steps: list[Step]) -> Agent:
     declared = next((found for step in steps if (found := step.extra.get(NAME, {}).get("tools"))), None)
     listed = [each for each in declared if isinstance(each, dict)] if isinstance(declared, list) else []
     tools = tuple(
-        Tool(name=each["title"], description=_text(each.get("description")))
+        Tool(name=each["title"], description=text_of(each.get("description")))
         for each in listed
         if isinstance(each.get("title"), str)
     )
     return Agent(name=NAME, model=model, tools=tools or None)
 
 
-def _called(child: Trajectory, steps: list[Step]) -> Trajectory:
-    """A sub-agent under the call that gave it its task; its first prompt is the task."""
-    asked = next((said(step) for step in child.steps if step.role == "user"), None)
+def _with_caller(child: Trajectory, steps: list[Step]) -> Trajectory:
+    """A sub-agent with the call that gave it its task, which is its first prompt."""
+    asked = next((step_text(step) for step in child.steps if step.role == "user"), None)
     for step in steps:
         for part in step.parts:
             task = (
@@ -296,18 +376,15 @@ def _called(child: Trajectory, steps: list[Step]) -> Trajectory:
     return child
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
-
-
 FORMAT = Format(
     name=NAME,
-    title="OpenHands conversations of its SDK (V1): a directory of events, with those of sub-agents",
+    title="OpenHands conversations of its SDK (V1): directories, files of events, output.jsonl of its benchmarks",
     spec="https://docs.openhands.dev/sdk",
     detect=detect,
     open=open_run,
+    load=load,
     claim=claim,
     suffix="",
     nests=True,
-    note="those of V0 are `openhands-v0`",
+    note="V0 is the format `openhands-v0`",
 )

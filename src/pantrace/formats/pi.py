@@ -33,10 +33,11 @@ from pantrace.model import (
     Unknown,
     Usage,
 )
-from pantrace.wire.fields import ANYTHING, INTEGER, TEXT, TIME, FieldMap
+from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.field_map import ANYTHING, INTEGER, TEXT, TIME, FieldMap
 from pantrace.wire.head import Head
-from pantrace.wire.interleaved import split
-from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.mixed_output import split
+from pantrace.wire.optional import text_of
 
 from .format import Format
 
@@ -62,12 +63,13 @@ _ENDINGS: tuple[tuple[str, Failure], ...] = (("Command aborted", "cancelled"), (
 
 
 def detect(head: Head) -> str | None:
-    """Pi writes the header first; programs built on it put a line of their own in front."""
+    """Recognise the header, which Pi writes first; programs built on it put a line of their own before it."""
     records = [each for each in head.records if isinstance(each, dict)]
     header = next((each for each in records[:3] if each.get("type") == "session"), None)
     if header is None or not isinstance(header.get("id"), str) or "timestamp" not in header:
         return None
     kinds = {each["type"] for each in records if isinstance(each.get("type"), str)} - {"session"}
+    # Output of `pi --mode json` begins with the same header.
     if "agent_start" in kinds or (kinds and not kinds & {*ENTRIES}):
         return None
     version = header.get("version", 1)
@@ -75,7 +77,7 @@ def detect(head: Head) -> str | None:
 
 
 def load(row: Any) -> Sample:
-    """All lines of a file."""
+    """All lines of a file as a sample."""
     lines = [each for each in (row if isinstance(row, list) else [row]) if isinstance(each, dict)]
     header = next((each for each in lines if each.get("type") == "session"), None)
     if header is None:
@@ -103,8 +105,8 @@ def load(row: Any) -> Sample:
 
 
 def _leaf(steps: tuple[Step, ...], session: str) -> str | None:
-    """The last line, where others do not lie on its way to the root. None where the way is broken: no line is then
-    given up because of an id that nobody has."""
+    """The last line, if other lines are not on its way to the root; None if the way is broken, so that no line is given
+    up because of a missing id."""
     parents = {step.id: step.parent for step in steps if step.id is not None}
     last = next((step.id for step in reversed(steps) if step.id is not None), None)
     path: set[str] = set()
@@ -118,7 +120,7 @@ def _leaf(steps: tuple[Step, ...], session: str) -> str | None:
 
 
 def _with_replaced(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Compactions with the steps that the model no longer saw: all before the first that it kept."""
+    """Compactions with the steps that the model no longer saw: all before the first one kept."""
     found = list(steps)
     places = {step.id: place for place, step in enumerate(steps) if step.id is not None}
     for place, step in enumerate(steps):
@@ -141,7 +143,7 @@ _KINDS: dict[str, tuple[Role, Kind]] = {
 def _step(line: dict[str, Any]) -> Step:
     kind, message = line.get("type"), line.get("message")
     if kind == "message" and isinstance(message, dict):
-        return _said(line, message)
+        return _message_step(line, message)
     if not isinstance(kind, str) or kind not in _KINDS:
         return LINE.load(line, set(), role="system", kind="note")
     role, told = _KINDS[kind]
@@ -149,10 +151,10 @@ def _step(line: dict[str, Any]) -> Step:
     return LINE.load(line, {key}, role=role, kind=told, parts=tuple(_content(line.get(key))))
 
 
-def _said(line: dict[str, Any], message: dict[str, Any]) -> Step:
+def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
     role = message.get("role")
     if role == "assistant":
-        return _answered(line, message)
+        return _answer_step(line, message)
     if role == "toolResult":
         known = {"role", "toolCallId", "toolName", "content"}
         extra = as_extra(NAME, {"message": rest_of(message, known)})
@@ -178,7 +180,7 @@ def _said(line: dict[str, Any], message: dict[str, Any]) -> Step:
     return LINE.load(line, {"type", "message"}, role="user", kind=kind, parts=parts, extra=extra)
 
 
-def _answered(line: dict[str, Any], message: dict[str, Any]) -> Step:
+def _answer_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
     stop, words = message.get("stopReason"), message.get("errorMessage")
     wrong = stop in ("error", "aborted") or isinstance(words, str)
     usage = _usage(message.get("usage"))
@@ -190,8 +192,8 @@ def _answered(line: dict[str, Any], message: dict[str, Any]) -> Step:
         agent=NAME,
         parts=tuple(_content(message.get("content"))),
         model=message["model"] if isinstance(message.get("model"), str) else None,
-        stop=stop if isinstance(stop, str) else None,
-        error=StepError(kind=str(stop), message=words if isinstance(words, str) else None) if wrong else None,
+        stop=text_of(stop),
+        error=StepError(kind=str(stop), message=text_of(words)) if wrong else None,
         usage=usage,
         extra=as_extra(NAME, {"message": rest_of(message, taken)}),
     )
@@ -217,7 +219,7 @@ def _part(block: Any) -> Part:
 
 
 def _result(message: dict[str, Any]) -> ToolResult:
-    """A command that fails is an error whose text ends with the exit code."""
+    """A tool result. A failed command is an error whose text ends with the exit code."""
     content, name, call = message.get("content"), message.get("toolName"), message.get("toolCallId")
     output, media, _ = split(content, _part) if isinstance(content, list) else (content, (), None)
     failure: Failure | None = "error" if message.get("isError") is True else None
@@ -228,8 +230,8 @@ def _result(message: dict[str, Any]) -> ToolResult:
         ended = next((each for words, each in _ENDINGS if last.startswith(words)), failure)
         failure = "exit_code" if code is not None else ended
     return ToolResult(
-        call_id=call if isinstance(call, str) else None,
-        name=name if isinstance(name, str) else None,
+        call_id=text_of(call),
+        name=text_of(name),
         output=output,
         media=media,
         failure=failure,
@@ -238,7 +240,7 @@ def _result(message: dict[str, Any]) -> ToolResult:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """`input` leaves cached tokens out. All zeros stand where no answer came: nothing was reported then."""
+    """Usage; `input` excludes cached tokens. All zeros mean that no answer came and nothing was reported."""
     if not isinstance(raw, dict) or not any(type(raw.get(key)) is int and raw[key] for key in ("input", *COUNTS)):
         return None
     held: FieldMap[Usage] = FieldMap(NAME, Usage, {key: (name, INTEGER) for key, name in COUNTS.items()})
@@ -255,11 +257,11 @@ def _usage(raw: Any) -> Usage | None:
 
 FORMAT = Format(
     name=NAME,
-    title="Pi sessions, and those of OpenClaw, which is built on it: a tree of lines",
+    title="Pi sessions, and those of OpenClaw, which is built on Pi: a tree of lines",
     spec="github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md",
     detect=detect,
     load=load,
     layout="log",
     suffix=".jsonl",
-    note="verified with two long sessions that Pi's own tests hold, and with fixtures of other tools' tests",
+    note="verified with two long sessions from Pi's own tests, and with fixtures from other tools' tests",
 )

@@ -27,12 +27,12 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire import gemini
-from pantrace.wire.carrying import carrying_in_log
-from pantrace.wire.fields import TEXT, TIME, FieldMap
+from pantrace.wire.carry_rest import carry_rest_in_log
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.field_map import TEXT, TIME, FieldMap
 from pantrace.wire.gemini_tools import with_failure
 from pantrace.wire.head import Head
 from pantrace.wire.optional import object_of
-from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 from .format import Format
 
@@ -77,13 +77,14 @@ def _is_line(row: Any) -> bool:
 
 
 def load_lines(row: Any) -> Sample:
-    """All lines of a file."""
+    """All lines of a file as a sample."""
     lines = row if isinstance(row, list) else [row]
     if not any(_is_line(each) for each in lines):
         message = "not a session of Qwen Code: no line has uuid, parentUuid and a message"
         raise ReadError(message, remedy="is --from right?")
     objects = [each for each in lines if isinstance(each, dict)]
     names = [each["sessionId"] for each in objects if isinstance(each.get("sessionId"), str)]
+    # The last one: a fork may begin with lines of its parent.
     name = names[-1] if names else None
     steps = tuple(_step(each, name) if isinstance(each, dict) else _unknown_line(each) for each in lines)
     lines = objects
@@ -107,7 +108,7 @@ def _payload(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _leaf(steps: tuple[Step, ...]) -> str | None:
-    """The last line, if others do not lie on its way to the root: a rewind goes on from an earlier one."""
+    """The last line, if other lines are not on its way to the root: a rewind continues from an earlier one."""
     parents = {step.id: step.parent for step in steps if step.id is not None}
     last = next((step.id for step in reversed(steps) if step.id is not None), None)
     path: set[str | None] = set()
@@ -173,7 +174,7 @@ def _kind(line: dict[str, Any], role: Role | None) -> Kind:
 
 
 def _summary(payload: dict[str, Any]) -> list[str]:
-    """The words of the history that replaced what was said before."""
+    """The texts of the history that replaced what was said before."""
     history = payload.get("compressedHistory")
     listed = [each for each in history if isinstance(each, dict)] if isinstance(history, list) else []
     parts = [part for content in listed[:1] for part in gemini.parts_from(content, NAME)]
@@ -181,7 +182,7 @@ def _summary(payload: dict[str, Any]) -> list[str]:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """Qwen counts as its provider does: for one that speaks OpenAI's words, thoughts lie inside the answer."""
+    """Usage as the provider counts it: with an OpenAI-compatible one, the answer includes thoughts."""
     if not isinstance(raw, dict):
         return None
     counts = {gemini.snake(key): value for key, value in raw.items() if value is not None}
@@ -191,6 +192,7 @@ def _usage(raw: Any) -> Usage | None:
     answer, thoughts = counts.get("candidates_token_count"), counts.get("thoughts_token_count")
     if usage is None or answer is None or thoughts is None:
         return usage
+    # Only the total tells which of the two it was: the file does not name the provider.
     inside = counts.get("prompt_token_count", 0) + answer == counts.get("total_token_count") and thoughts > 0
     if not inside:
         return usage
@@ -228,7 +230,7 @@ _TYPES = {role: name for name, role in ROLES.items()}
 def _line(step: Step, own: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"type": _TYPES[step.role]}
     row |= LINE.dump(step, AROUND)
-    parts = [raw for part in step.parts if (raw := _part_to(part)) is not None]
+    parts = [raw for part in step.parts if (raw := gemini.camel_part_to(part, NAME)) is not None]
     if AROUND in own:
         row["message"] = {**own[AROUND], "parts": parts}
     elif NAME not in step.extra and (parts or step.role != "system"):
@@ -236,13 +238,6 @@ def _line(step: Step, own: dict[str, Any]) -> dict[str, Any]:
     if step.usage is not None:
         row["usageMetadata"] = _usage_to(step.usage)
     return row
-
-
-def _part_to(part: Part) -> Any:
-    if isinstance(part, Unknown) and not isinstance(part.raw, dict):
-        return part.raw if part.kind.startswith(f"{NAME}:") else None
-    raw = gemini.part_to(part, NAME)
-    return gemini.in_camel_case(raw) if raw is not None else None
 
 
 def _usage_to(usage: Usage) -> dict[str, Any]:
@@ -259,7 +254,7 @@ def _camel(name: str) -> str:
     return first + "".join(each.capitalize() for each in others)
 
 
-load, dump = carrying_in_log(load_lines, dump_lines)
+load, dump = carry_rest_in_log(load_lines, dump_lines)
 
 FORMAT = Format(
     name=NAME,

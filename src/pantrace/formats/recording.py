@@ -1,4 +1,4 @@
-"""Journals of pantrace's recorder: what a program had said when it was ended, or has said so far.
+"""Journals of pantrace's recorder: what a program had recorded when it was killed, or so far.
 
 Spec: `wire/journal.py`. A recording that was finished is a native file (or whatever was asked for), not a journal.
 Detect: `pantrace_recording` in the first line.
@@ -43,6 +43,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 def _events(path: Path, on_broken: OnBroken) -> Iterator[Event]:
     held: ReadError | None = None
     for number, line in files.lines(path, held=True):
+        # A broken line that others follow was not cut off by the end of the program.
         if held is not None:
             on_broken(held)
         held = None
@@ -55,7 +56,7 @@ def _events(path: Path, on_broken: OnBroken) -> Iterator[Event]:
 
 FORMAT = Format(
     name=NAME,
-    title="journals of pantrace's recorder, for programs that were ended before they finished",
+    title="Journals of pantrace's recorder, left by programs that were killed",
     spec="`pantrace.recorder`",
     detect=detect,
     open=open_run,

@@ -18,16 +18,17 @@ from pantrace.model import (
     Outcome,
     Sample,
     Step,
+    Text,
     ToolCall,
     ToolResult,
     Trajectory,
     Usage,
-    said,
+    step_text,
 )
+from pantrace.wire.extra_keys import as_extra, rest_in
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import step_from
 from pantrace.wire.optional import list_of, object_of
-from pantrace.wire.rest import as_extra, rest_in
 
 from .format import Format
 
@@ -51,9 +52,9 @@ def load(row: Any) -> Sample:
     submission = info.get("submission")
     steps = tuple(_steps(row["history"], acted))
     rest = {key: value for key, value in row.items() if key not in ("history", "trajectory")}
-    # The last action may be missing in the history: the run ended with it.
-    if more := acted[sum("trajectory" in rest_in(step.extra, NAME) for step in steps) :]:
-        rest["trajectory"] = more
+    kept = [rest_in(step.extra, NAME).get("trajectory") for step in steps]
+    if skipped := [each for each in acted if not any(each is other for other in kept)]:
+        rest["trajectory"] = skipped
     told = Trajectory(
         steps=steps,
         response=submission if isinstance(submission, str) and submission.strip() else None,
@@ -61,13 +62,15 @@ def load(row: Any) -> Sample:
         usage=_usage(info.get("model_stats")),
         extra=as_extra(NAME, rest),
     )
+    # The file's name replaces it where there is one (`name_in_file`).
     return Sample(id=str(row.get("environment") or NAME), trajectory=told)
 
 
 def _steps(history: list[Any], acted: list[Any]) -> Iterator[Step]:
-    """The messages; those that act keep beside them what the trajectory says of the action."""
+    """The messages as steps; those that act keep what the trajectory says about the action."""
     number = 0
     call: ToolCall | None = None
+    observed: Any = None
     for place, message in enumerate(history):
         try:
             step = step_from(message, NAME)
@@ -80,24 +83,51 @@ def _steps(history: list[Any], acted: list[Any]) -> Iterator[Step]:
             yield replace(step, kind="synthetic")
             continue
         if step.role == "agent" and "action" in rest:
+            number = _place_of(rest["action"], acted, number)
             beside = acted[number] if number < len(acted) else None
             number += 1
-            step, call = _acting(step, rest["action"], beside)
+            step, call = _with_action(step, rest["action"], beside)
+            observed = beside
         elif step.role == "tool":
             # Several calls in one message are answered together.
             ids = rest.get("tool_call_ids")
             name = call.name if call is not None else None
             if isinstance(ids, list) and ids and isinstance(ids[0], str):
-                step = replace(step, parts=tuple(_of_call(part, ids[0], name) for part in step.parts))
+                step = replace(step, parts=tuple(_with_call(part, ids[0], name) for part in step.parts))
             call = None
         elif step.role == "user" and call is not None:
-            step = replace(step, role="tool", parts=(ToolResult(call_id=call.id, name=call.name, output=said(step)),))
+            step = replace(
+                step, role="tool", parts=(ToolResult(call_id=call.id, name=call.name, output=step_text(step)),)
+            )
             call = None
         yield step
+    # The history may lack the answer to the last action, or the action too: the run ended with it.
+    yield from _answer(call, observed)
+    for beside in acted[number:]:
+        match beside:
+            # `exit_cost` and its like are SWE-agent's own words for an end that no model asked for.
+            case {"action": str(action), "response": str(words)} if action.strip() and not action.startswith("exit_"):
+                said = Step(role="agent", parts=(Text(text=words),) if words else ())
+                step, call = _with_action(said, action, beside)
+                yield step
+                yield from _answer(call, beside)
 
 
-def _acting(step: Step, action: Any, beside: Any) -> tuple[Step, ToolCall | None]:
-    """A step with the call that its action is, and what the trajectory has beside it."""
+def _place_of(action: Any, acted: list[Any], number: int) -> int:
+    """Where the trajectory tells of an action; what it tells of between was tried and taken back."""
+    later = range(number, len(acted))
+    return next((place for place in later if object_of(acted[place]).get("action") == action), number)
+
+
+def _answer(call: ToolCall | None, beside: Any) -> Iterator[Step]:
+    """What the trajectory says that an action gave."""
+    seen = object_of(beside).get("observation")
+    if call is not None and isinstance(seen, str):
+        yield Step(role="tool", parts=(ToolResult(call_id=call.id, name=call.name, output=seen),))
+
+
+def _with_action(step: Step, action: Any, beside: Any) -> tuple[Step, ToolCall | None]:
+    """A step with its action as a call, and what the trajectory has beside it."""
     kept = {**rest_in(step.extra, NAME), **({"trajectory": beside} if beside is not None else {})}
     step = replace(step, extra=as_extra(NAME, kept))
     found = next((part for part in step.parts if isinstance(part, ToolCall)), None)
@@ -108,12 +138,12 @@ def _acting(step: Step, action: Any, beside: Any) -> tuple[Step, ToolCall | None
     return replace(step, parts=(*step.parts, call)), call
 
 
-def _of_call(part: Any, call: str, name: str | None) -> Any:
+def _with_call(part: Any, call: str, name: str | None) -> Any:
     return replace(part, call_id=part.call_id or call, name=part.name or name) if isinstance(part, ToolResult) else part
 
 
 def _outcome(status: Any) -> Outcome | None:
-    """Submitting is no success: somebody has to look at what was submitted."""
+    """How it ended, if badly. Submitting is no success: somebody has to judge what was submitted."""
     if not isinstance(status, str) or (status.startswith("submitted") and "(" not in status):
         return None
     limited = any(word in status for word in ("cost", "context", "limit", "time"))
@@ -121,7 +151,7 @@ def _outcome(status: Any) -> Outcome | None:
 
 
 def _usage(stats: Any) -> dict[str, Usage] | None:
-    """Totals of the run. A model that is not asked costs nothing, and tells nothing: zeros are not reported."""
+    """Totals of the run. Zeros are not reported: SWE-agent writes them for a model that was never asked."""
     if not isinstance(stats, dict):
         return None
     words = {"input": "tokens_sent", "output": "tokens_received", "cost_usd": "instance_cost"}
@@ -130,7 +160,7 @@ def _usage(stats: Any) -> dict[str, Usage] | None:
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """SWE-agent calls a file as its task."""
+    """The task's name, which SWE-agent only puts into the file's name."""
     return path.name.partition(".traj")[0]
 
 

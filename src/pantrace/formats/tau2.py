@@ -33,9 +33,10 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
-from pantrace.wire.fields import is_number
+from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
-from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.optional import object_of, text_of
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 from pantrace.wire.tau_task import case_from
@@ -61,12 +62,12 @@ def detect(head: Head) -> str | None:
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """All simulations of a document, in its order."""
+    """All simulations of a document, in order."""
     source = Source(format=NAME, path=str(path))
     document: Any = next((row for _, row in rows_in(path, "document", raise_broken)), {})
     if not isinstance(document, dict) or not isinstance(document.get("simulations"), list):
         raise ReadError("results need a list of simulations", path=str(path), remedy="they may lie in `simulations/`")
-    info = _object(document.get("info"))
+    info = object_of(document.get("info"))
 
     tasks = {str(task["id"]): task for task in document.get("tasks") or () if isinstance(task, dict) and "id" in task}
     used = {str(row.get("task_id")) for row in document["simulations"] if isinstance(row, dict)}
@@ -79,13 +80,13 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
             except ReadError as error:
                 on_broken(error.at(path=str(path), place=f"simulations[{number}]"))
 
-    agent = _object(info.get("agent_info"))
+    agent = object_of(info.get("agent_info"))
     return Run(
         name=path.name,
         created=from_iso(document.get("timestamp")),
-        task=_text(_object(info.get("environment_info")).get("domain_name")),
-        agent=_text(agent.get("implementation")),
-        model=_text(agent.get("llm")),
+        task=text_of(object_of(info.get("environment_info")).get("domain_name")),
+        agent=text_of(agent.get("implementation")),
+        model=text_of(agent.get("llm")),
         source=source,
         samples=samples(),
         extra=as_extra(
@@ -99,27 +100,28 @@ def _task(tasks: dict[str, Any], row: Any) -> Any:
 
 
 def load(row: Any) -> Sample:
-    """A simulation, beside its task and what the run says of agent and user."""
-    simulation = _object(row).get("simulation")
+    """A simulation with its task and what the run says about agent and user."""
+    simulation = object_of(row).get("simulation")
     if not isinstance(simulation, dict) or "task_id" not in simulation:
         raise ReadError("a simulation needs a task_id")
     if not isinstance(messages := simulation.get("messages"), list):
         raise ReadError("a simulation without messages, in ticks of audio: these are not read")
-    info, trial, task = _object(row.get("info")), simulation.get("trial"), row.get("task")
-    agent = _object(info.get("agent_info"))
+    info, trial, task = object_of(row.get("info")), simulation.get("trial"), row.get("task")
+    agent = object_of(info.get("agent_info"))
     name, outcome = str(simulation["task_id"]), _outcome(simulation)
     known = ("id", "task_id", "start_time", "end_time", "messages", "reward_info", "termination_reason")
     trajectory = Trajectory(
-        id=_text(simulation.get("id")),
+        id=text_of(simulation.get("id")),
         created=from_iso(simulation.get("start_time")),
         ended=from_iso(simulation.get("end_time")),
-        agents=(Agent(name=_text(agent.get("implementation")) or "agent", model=_text(agent.get("llm"))),),
-        steps=tuple(_steps(messages, _text(agent.get("llm")))),
+        agents=(Agent(name=text_of(agent.get("implementation")) or "agent", model=text_of(agent.get("llm"))),),
+        steps=tuple(_steps(messages, text_of(agent.get("llm")))),
         outcome=outcome,
         extra=as_extra(NAME, rest_of(simulation, known)),
     )
     return Sample(
         id=name,
+        # Trials are counted from 0, epochs from 1.
         epoch=trial + 1 if type(trial) is int else None,
         case=case_from(task, NAME) if isinstance(task, dict) and "user_scenario" in task else Case(id=name),
         trajectory=trajectory,
@@ -143,23 +145,23 @@ def _steps(messages: list[Any], model: str | None) -> Iterator[Step]:
             )
         elif role in ("assistant", "user", "system"):
             # The user's model is not the agent's, and would stand beside it in every list; `info` of the run names it.
-            yield _said(message, names, model if role == "assistant" else None)
+            yield _message_step(message, names, model if role == "assistant" else None)
         else:
             raise ReadError("a message needs a role", place=f"messages[{place}]")
 
 
 def _is_usual(inner: dict[str, Any]) -> bool:
-    """Whether the calls in a provider's answer say nothing but what the message's own calls say."""
+    """Whether the calls in a provider's answer only repeat the message's own calls."""
     calls = inner.get("tool_calls") or []
     if not isinstance(calls, list) or not all(isinstance(each, dict) for each in calls):
         return False
     known = all(each.keys() <= {"id", "type", "index", "function"} for each in calls)
-    return known and all(_object(each.get("function")).keys() <= {"name", "arguments"} for each in calls)
+    return known and all(object_of(each.get("function")).keys() <= {"name", "arguments"} for each in calls)
 
 
-def _said(message: dict[str, Any], names: dict[str, str], model: str | None) -> Step:
-    raw = _object(message.get("raw_data"))
-    inner = _object(raw.get("message"))
+def _message_step(message: dict[str, Any], names: dict[str, str], model: str | None) -> Step:
+    raw = object_of(message.get("raw_data"))
+    inner = object_of(raw.get("message"))
     parts: list[Part] = []
     if isinstance(thought := inner.get("reasoning_content"), str) and thought:
         parts.append(Thinking(text=thought))
@@ -172,7 +174,7 @@ def _said(message: dict[str, Any], names: dict[str, str], model: str | None) -> 
             rest = rest_of(call, ("id", "name", "arguments"))
             parts.append(
                 ToolCall(
-                    id=_text(call.get("id")),
+                    id=text_of(call.get("id")),
                     name=call["name"],
                     arguments=call.get("arguments"),
                     extra=as_extra(NAME, rest),
@@ -199,7 +201,7 @@ def _said(message: dict[str, Any], names: dict[str, str], model: str | None) -> 
         # The greeting is no model's: it has neither tokens nor an answer of a provider.
         model=model if usage is not None or raw else None,
         usage=usage,
-        stop=_text(raw.get("finish_reason")),
+        stop=text_of(raw.get("finish_reason")),
         extra=as_extra(NAME, rest),
     )
 
@@ -218,7 +220,7 @@ def _result(message: dict[str, Any], names: dict[str, str]) -> ToolResult:
     call, content = message.get("id"), message.get("content")
     failure: Failure | None = "error" if message.get("error") is True else None
     return ToolResult(
-        call_id=_text(call),
+        call_id=text_of(call),
         name=names.get(str(call)),
         output=content,
         error=content if failure and isinstance(content, str) else None,
@@ -227,13 +229,14 @@ def _result(message: dict[str, Any], names: dict[str, str]) -> ToolResult:
 
 
 def _reward(simulation: dict[str, Any]) -> float | None:
-    reward = _object(simulation.get("reward_info")).get("reward")
+    reward = object_of(simulation.get("reward_info")).get("reward")
     return float(reward) if is_number(reward) and isfinite(reward) else None
 
 
 def _outcome(simulation: dict[str, Any]) -> Outcome:
-    """How a trial ended. The benchmark gives 0 to what did not end by itself; that is told from a wrong ending."""
-    reward, reason = _reward(simulation), _text(simulation.get("termination_reason"))
+    """How a trial ended. The benchmark gives 0 to trials that did not end by themselves; here they are told from wrong
+    ones."""
+    reward, reason = _reward(simulation), text_of(simulation.get("termination_reason"))
     if reason in _LIMITS:
         return Outcome(status="limit", reason=reason, reward=reward)
     if reason is not None and reason not in _ENDED:
@@ -244,7 +247,7 @@ def _outcome(simulation: dict[str, Any]) -> Outcome:
 
 
 def _score(simulation: dict[str, Any], outcome: Outcome) -> Score:
-    score, details = _reward(simulation), _object(simulation.get("reward_info"))
+    score, details = _reward(simulation), object_of(simulation.get("reward_info"))
     maker, scale = Maker(name=NAME), Scale(low=0.0, high=1.0)
     if outcome.status == "error":
         why = f"the run broke down: {outcome.reason}"
@@ -254,14 +257,6 @@ def _score(simulation: dict[str, Any], outcome: Outcome) -> Score:
         return Score(name="reward", maker=maker, scale=scale, status="unscored", explanation=why, details=details)
     rest = rest_of(details, ("reward",))
     return Score(name="reward", maker=maker, scale=scale, value=score, passed=score >= SUCCESS, details=rest)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 FORMAT = Format(

@@ -28,10 +28,10 @@ from pantrace.model import (
     Trajectory,
     Violation,
 )
+from pantrace.wire.extra_keys import as_extra
 from pantrace.wire.head import Head
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.openai_chat import MESSAGE, steps_from
-from pantrace.wire.rest import as_extra
 from pantrace.wire.shape import ANY, violations
 from pantrace.wire.violation import warning
 
@@ -59,13 +59,13 @@ def load(row: Any) -> Sample:
     if not isinstance(info, dict):
         raise ReadError("info must be an object")
     trial = row.get("trial")
-    outcome, score = _judged(row, info)
+    outcome, score = _outcome_and_score(row, info)
     return Sample(
         id=str(row["task_id"]),
         epoch=trial + 1 if isinstance(trial, int) and not isinstance(trial, bool) else None,
         case=_case(str(row["task_id"]), info.get("task")),
         trajectory=Trajectory(
-            steps=tuple(_told(step) for step in steps_from(row["traj"], NAME)),
+            steps=tuple(_with_ending(step) for step in steps_from(row["traj"], NAME)),
             outcome=outcome,
             extra=as_extra(NAME, unknown_keys(info, {"task", "reward_info", "error"})),
         ),
@@ -91,12 +91,13 @@ def _expected(action: dict[str, Any]) -> ExpectedCall:
     return ExpectedCall(name=action["name"], arguments=action.get("kwargs"), extra=as_extra(NAME, rest))
 
 
-def _told(step: Step) -> Step:
-    """A step with what tau-bench says only in words: a failed call, and that the simulated user has hung up."""
+def _with_ending(step: Step) -> Step:
+    """A step with what tau-bench only says in words: a failed call, or that the simulated user hung up."""
     match step.parts:
         case (Text(text=text),) if step.role == "user" and STOP in text:
             return msgspec.structs.replace(step, kind="note")
         case (ToolResult(output=str(output)) as result,) if output.startswith(("Error:", "Unknown action ")):
+            # tau-bench has no field for a failure: its tools answer with these words.
             failure = "invalid_tool" if output.startswith("Unknown action ") else "error"
             failed = msgspec.structs.replace(result, error=output, failure=failure)
             return msgspec.structs.replace(step, parts=(failed,))
@@ -109,8 +110,8 @@ def _reward(row: dict[str, Any]) -> float | None:
     return float(reward) if number and reward is not None else None
 
 
-def _judged(row: dict[str, Any], info: dict[str, Any]) -> tuple[Outcome, Score]:
-    """How a trial ended, and the score that its reward is."""
+def _outcome_and_score(row: dict[str, Any], info: dict[str, Any]) -> tuple[Outcome, Score]:
+    """How a trial ended, and its reward as a score."""
     reward, score = _reward(row), Score(name="reward", maker=Maker(name=NAME), scale=Scale(low=0.0, high=1.0))
     if info.get("error") is not None:
         # The runner stores 0 where a run broke down; nobody gave that reward.

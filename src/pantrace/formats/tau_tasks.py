@@ -13,9 +13,9 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Sample, Violation
+from pantrace.wire.extra_keys import as_extra
 from pantrace.wire.head import Head
 from pantrace.wire.json import encode, unknown_keys
-from pantrace.wire.rest import as_extra
 from pantrace.wire.shape import ANY, violations
 from pantrace.wire.tau_task import calls_from, case_from, only_one
 
@@ -45,8 +45,9 @@ def load(row: Any) -> Sample:
 
 
 def _first(row: dict[str, Any]) -> Sample:
-    """A task of tau-bench. It has no id: the user and what is asked make one that stays when tasks are added."""
+    """A task of tau-bench, which has no id: user and request make one that stays the same when tasks are added."""
     who = row.get("user_id")
+    # Six digits tell the tasks of one user apart.
     mark = sha256(encode([row["instruction"], row.get("actions")])).hexdigest()[:6]
     name = f"{who}-{mark}" if isinstance(who, str) and who else mark
     calls = calls_from(row.get("actions"), "kwargs", NAME)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation, is_agents, is_prompt, said
+from pantrace.model import Agent, Sample, Step, Thinking, Trajectory, Violation, is_agents, is_prompt, step_text
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, unknown_keys
 from pantrace.wire.optional import present
@@ -50,6 +50,7 @@ def _is_content(value: Any) -> bool:
 def load(row: Any) -> Sample:
     if not isinstance(row, dict) or not row.keys() & {"prompt", "source"} or "response" not in row:
         raise ReadError("has no prompt and response", remedy="is --from right?")
+    # Other names for the same columns.
     keys = {old for new, old in (("prompt", "source"), ("conversation_history", "history")) if row.get(new) is None}
     fields = columns_from(row, NAME, _KEYS | keys)
     steps: list[Step] = []
@@ -97,7 +98,7 @@ def _content(value: Any, role: str) -> dict[str, Any]:
 
 
 def _is_needless(column: Any, role: str) -> bool:
-    """Whether a column is a content where our writer would say a text."""
+    """Whether a column is a content although our writer would write text."""
     return (
         isinstance(column, dict) and (text := column_text(column)) is not None and text_or_content(text, role) == text
     )
@@ -124,12 +125,13 @@ def _append_event(steps: list[Step], event: Any, start: int) -> None:
 
 
 def _append_response(steps: list[Step], row: dict[str, Any], start: int) -> str | None:
-    """Add the answer to the step whose thoughts led to it, or as one of its own. One that is only repeated or stated is
-    no step: it is given back where it is not the last thing said."""
+    """Add the answer to the step whose thoughts led to it, or as a step of its own. One that is only repeated or stated
+    is no step: it is returned if it is not the last thing said."""
     response = row["response"]
     content = _content(response, "model")
+    # Our own mark: without it the response would be read as one more step.
     if row.get(STATED) is True and (text := column_text(response)) is not None:
-        last = next((words for step in reversed(steps[start:]) if (words := said(step))), None)
+        last = next((words for step in reversed(steps[start:]) if (words := step_text(step))), None)
         return text if text != last else None
     beside = unknown_keys(content, ("role", "parts"))
     kept = {NAME: {"response": beside}} if beside or _is_needless(response, "model") else {}
@@ -156,6 +158,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         None if asked is None else _column(_parts(steps[asked]), "user", steps[asked].extra.get(NAME, {}).get(CONTENT))
     )
     if asked is None or not prompt:
+        # So the row is refused here, where the other rows are not.
         raise SampleRefused("it has no prompt: the client refuses all rows of a file for one without")
     main = main_agent(trajectory)
     events, response, repeated = _events_and_response(steps[asked + 1 :], main, trajectory.response)
@@ -183,8 +186,8 @@ def _parts(step: Step) -> list[dict[str, Any]]:
 
 
 def _column(parts: list[dict[str, Any]], role: str, kept: dict[str, Any] | None) -> str | dict[str, Any] | None:
-    """Parts as a column: a text joined by blank lines where they are plain text, else a content; and a content with the
-    keys that it had if it was read as one."""
+    """Parts as a column: text joined by blank lines if they are plain, else a content; with its own keys if it was read
+    as one."""
     if not parts:
         return None
     if kept is None and all(part.keys() == {"text"} and isinstance(part["text"], str) for part in parts):
@@ -205,8 +208,8 @@ def _history(steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
 def _events_and_response(
     steps: tuple[Step, ...], main: str, stated: str | None
 ) -> tuple[list[dict[str, Any]], str | dict[str, Any] | None, bool]:
-    """The last turn: what led to the answer; the answer, as the source states it, else the last thing said; and whether
-    it does not follow the events but repeats one of them, or none."""
+    """The last turn: what led to the answer; the answer, as stated or the last thing said; and whether it repeats one
+    of the events, or none, instead of following them."""
     entries = [(step, content) for step in steps if is_agents(step) for content in contents_of(step, NAME)]
     spoken = [place for place, (_, content) in enumerate(entries) if any(_is_said(part) for part in content[1])]
     response, closing = None, False
@@ -248,13 +251,13 @@ def _event(
 
 
 def _instruction(trajectory: Trajectory) -> Any:
-    """The first agent's instructions, else what the system said."""
+    """The first agent's instructions, else the system's text."""
     for agent in trajectory.agents:
         if NAME in agent.extra and "instruction" in agent.extra[NAME]:
             return agent.extra[NAME]["instruction"]
         if agent.instructions:
             return text_or_content(agent.instructions, "system")
-    system = [text for step in trajectory.steps if step.role == "system" and (text := said(step))]
+    system = [text for step in trajectory.steps if step.role == "system" and (text := step_text(step))]
     return text_or_content("\n\n".join(system), "system") if system else None
 
 
@@ -272,7 +275,7 @@ _EVENT_KEYS = {"content", "author", "event_id", "creation_timestamp"}
 
 
 def check(row: Any) -> Iterator[Violation]:
-    """The shape that the client validates, and what makes it refuse a whole file."""
+    """Violations of the client's shape, and of what makes it refuse a whole file."""
     found = list(violations(row, _SHAPE))
     yield from found
     if not isinstance(row, dict):
@@ -296,24 +299,24 @@ def check(row: Any) -> Iterator[Violation]:
 
 FORMAT = Format(
     name=NAME,
-    title="Prompt and response rows for Vertex AI's Gen AI evaluation client, tool calls included",
+    title="Prompt and response rows for Vertex AI's Gen AI evaluation client, including tool calls",
     spec="the FLATTEN schema in google-cloud-aiplatform 2.6.0, vertexai/_genai/_evals_data_converters.py",
     detect=detect,
     load=load,
     dump=dump,
     check=check,
     lost={
-        "trajectory.children": "sub-agents with a trajectory of their own are rows of their own",
+        "trajectory.children": "sub-agents with their own trajectory are separate rows",
         "trajectory.agents[]": "a row has one instruction and no agents",
         "trajectory.steps[].at": "only events of the last turn have a time",
-        "trajectory.steps[].agent": "only events of the last turn name who speaks",
+        "trajectory.steps[].agent": "only events of the last turn name the speaker",
         "trajectory.steps[].id": "only events of the last turn have ids",
-        "trajectory.steps[]": "contents hold words, thoughts, files, calls and answers",
+        "trajectory.steps[]": "contents have only text, thoughts, files, calls and results",
         "trajectory.response": "the response is a column, and the last step when it is read",
         "case": "only reference and context are columns",
         "scores": "the client computes its own",
     },
-    note="checked against the client 2.6.0; the server was never reached",
+    note="checked with client 2.6.0; the server itself was not used",
     reencoded={
         "*function_response.response.error": "`exit code 1` is a number in the model",
     },

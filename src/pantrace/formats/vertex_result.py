@@ -29,13 +29,13 @@ from pantrace.model import (
     with_samples,
 )
 from pantrace.wire import files
-from pantrace.wire.adk.opening import header_of_file, samples_of
 from pantrace.wire.adk.recase import DEEP, to_snake
+from pantrace.wire.adk.record_samples import header_of_file, samples_of
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
-from pantrace.wire.jsonpickle import is_pickled, strangers, unpickled
+from pantrace.wire.jsonpickle import is_pickled, unknown_wrapper_keys, unpickle
 from pantrace.wire.optional import present
-from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso
 from pantrace.wire.vertex.columns import column_text
@@ -66,11 +66,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     except ReadError as error:
         raise error.at(path=str(path)) from None
     pickled = is_pickled(value)
-    result = unpickled(value) if pickled else to_snake(value, DEEP) if isinstance(value, dict) else {}
+    result = unpickle(value) if pickled else to_snake(value, DEEP) if isinstance(value, dict) else {}
     if not isinstance(result, dict) or not isinstance(result.get("eval_case_results"), list):
         raise ReadError("not an EvaluationResult: no eval_case_results", path=str(path), remedy="is --from right?")
     source = Source(format=NAME, version="jsonpickle" if pickled else None, path=str(path))
-    header = header_of_file(partial(_header, result, strangers(value) if pickled else {}), source)
+    header = header_of_file(partial(_header, result, unknown_wrapper_keys(value) if pickled else {}), source)
     return with_samples(header, samples_of(_records(result), "a case result", source, on_broken))
 
 
@@ -122,13 +122,13 @@ def _records(result: dict[str, Any]) -> Iterator[tuple[str | None, Callable[[], 
 
 
 def _tables(result: dict[str, Any]) -> list[Any]:
-    """The datasets that were evaluated: one for each candidate, or one alone."""
+    """The evaluated datasets: one per candidate, or a single one."""
     datasets = result.get("evaluation_dataset")
     return datasets if isinstance(datasets, list) else [datasets]
 
 
 def _rest_of_table(table: Any) -> Any:
-    """What a dataset says beside its cases, which their samples hold."""
+    """What a dataset holds beside its cases."""
     return rest_of(table, {"eval_cases", "eval_dataset_df"}) if isinstance(table, dict) else table
 
 
@@ -143,10 +143,10 @@ def _sample(
     index = index if type(index) is int else number
     place = answer.get("response_index")
     place = place if type(place) is int else 0
-    asked = _asked(tables, index, place)
+    asked = _case_in_dataset(tables, index, place)
     candidate = names[place] if isinstance(names, list) and place < len(names) else None
     name = str(asked.pop("eval_case_id", None) or asked.pop("session_id", None) or f"case-{index}")
-    prompt, response, reference = (_taken_text(asked, key) for key in ("prompt", "response", "reference"))
+    prompt, response, reference = (_take_text(asked, key) for key in ("prompt", "response", "reference"))
     steps = [Step(role="user", parts=(Text(text=prompt),))] if prompt is not None else []
     steps += [Step(role="agent", parts=(Text(text=response),))] if response is not None else []
     kept = rest_of(case, {"response_candidate_results"}) | rest_of(answer, {"metric_results"})
@@ -161,8 +161,8 @@ def _sample(
     )
 
 
-def _taken_text(asked: dict[str, Any], key: str) -> str | None:
-    """The text of a column, which is taken out; what the column says beyond its text stays."""
+def _take_text(asked: dict[str, Any], key: str) -> str | None:
+    """Take the text out of a column; what the column says beyond its text stays."""
     value = asked.pop(key, None)
     text = column_text(value)
     if rest := rest_of(value, {"role", "parts"} if text is not None else ()) if isinstance(value, dict) else None:
@@ -170,8 +170,8 @@ def _taken_text(asked: dict[str, Any], key: str) -> str | None:
     return text
 
 
-def _asked(tables: list[Any], index: int, place: int) -> dict[str, Any]:
-    """What the dataset says of a case: of its eval cases, or of the columns of its table."""
+def _case_in_dataset(tables: list[Any], index: int, place: int) -> dict[str, Any]:
+    """What the dataset says about a case: in its eval cases, or in the columns of its table."""
     table = tables[place] if place < len(tables) else tables[0] if tables else None
     if not isinstance(table, dict):
         return {}
@@ -189,7 +189,7 @@ def _asked(tables: list[Any], index: int, place: int) -> dict[str, Any]:
 
 
 def _unwrap(case: dict[str, Any], key: str, candidate: Any) -> None:
-    """Set what a ResponseCandidate answered; what it says beside that goes to a key of its own."""
+    """Set what a ResponseCandidate answered; its other keys go to a key of their own."""
     if not isinstance(candidate, dict) or "response" not in candidate:
         case[key] = candidate
         return
@@ -199,7 +199,7 @@ def _unwrap(case: dict[str, Any], key: str, candidate: Any) -> None:
 
 
 def _score(key: str, result: dict[str, Any]) -> Score:
-    """A stored score; null among the verdicts is false, and no score at all is no number."""
+    """A stored score. A null verdict is false, and no score at all is no number."""
     name = result.get("metric_name") or key
     verdicts = [verdict_in(each) for each in result.get("rubric_verdicts") or ()]
     value, error = result.get("score"), result.get("error_message")
@@ -238,12 +238,12 @@ FORMAT = Format(
     layout="document",
     suffix=".json",
     reencoded={
-        "*py/object": "the name of a Python class, which the shape of the data tells",
-        "*py/type": "the name of a Python class, which the shape of the data tells",
-        "*py/id": "stands for an object that was written before",
-        "*__pydantic_fields_set__*": "names of the fields that stand beside it",
-        f"*{_TABLE}*": "notes of pandas on the table whose cells are read",
+        "*py/object": "the name of a Python class, which is clear from the data",
+        "*py/type": "the name of a Python class, which is clear from the data",
+        "*py/id": "refers to an object that was written earlier",
+        "*__pydantic_fields_set__*": "names of the fields next to it",
+        f"*{_TABLE}*": "pandas' metadata of the table; its cells are read",
         "*creation_timestamp.__reduce__*": "the bytes of a time",
     },
-    note="checked with a real result of 2026; the service itself was never reached",
+    note="checked with a real result of 2026; the service itself was not used",
 )

@@ -69,7 +69,7 @@ class Cache:
                 "insert or ignore into replies values (?, ?, ?)", (request.key, request.model, encode(reply))
             )
         except sqlite3.Error as error:
-            raise UsageError(f"{self.path}: a reply cannot be kept in the judge cache: {error}") from None
+            raise UsageError(f"{self.path}: a reply cannot be stored in the judge cache: {error}") from None
         return self._read(request.key) or reply
 
     def __len__(self) -> int:
@@ -121,6 +121,6 @@ class Replayed:
         known = self.cache.get(request.key)
         if known is None:
             self.missing += 1
-            raise Unanswered("not in the cache, and only the cache is asked (--replay)", unasked=True)
+            raise Unanswered("not in the cache, and --replay uses only the cache", unasked=True)
         self.hits += 1
         return known

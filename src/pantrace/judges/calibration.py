@@ -12,6 +12,7 @@ from pantrace.errors import UsageError
 from pantrace.model import Record, Score
 from pantrace.stats import Estimate
 from pantrace.wire.output import is_stream
+from pantrace.wire.text_file import bytes_of
 
 from .rubric import rubric_names
 
@@ -137,10 +138,8 @@ def read_calibrations(paths: Sequence[Path]) -> Calibrations:
 
 def _read(path: Path) -> Calibrations:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Calibrations)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        return msgspec.json.decode(bytes_of(path), type=Calibrations)
+    except (msgspec.MsgspecError, UnicodeError) as error:
         raise UsageError(f"{path}: not a calibration file (`pantrace calibrate` writes them): {error}") from None
 
 

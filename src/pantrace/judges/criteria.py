@@ -15,7 +15,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.wire.json import encode
-from pantrace.wire.text_file import text_of
+from pantrace.wire.text_file import is_file, read_text
 from pantrace.wire.yaml import load_yaml
 
 from .placeholders import as_jinja
@@ -61,7 +61,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_criteria(path: Path, only: str = "") -> list[Rubric]:
     """A rubric for each criterion of a file, or for the one of that id; a prompt of Semantic Kernel is one rubric."""
-    data = load_yaml(text_of(path, windows=True), str(path))
+    data = load_yaml(read_text(path, windows=True), str(path))
     if is_prompt(data):
         rubrics = [prompt_rubric(data, str(path))]
     else:
@@ -81,12 +81,12 @@ def load_criteria(path: Path, only: str = "") -> list[Rubric]:
 def guidelines_from(text_or_path: str) -> str:
     """What a service makes its rubrics from: a text as it is, the text of a file, or all criteria of a YAML file."""
     path = Path(text_or_path)
-    if "\n" in text_or_path or len(text_or_path) > 255 or not (path.suffix in _NAMED or path.is_file()):
+    if "\n" in text_or_path or len(text_or_path) > 255 or not (path.suffix in _NAMED or is_file(path)):
         text = text_or_path
     elif path.suffix in (".yaml", ".yml"):
         text = _guidelines(_read(path))
     else:
-        text = text_of(path)
+        text = read_text(path)
     if not text.strip():
         raise UsageError("--guidelines: the text is empty")
     return text.strip()
@@ -102,7 +102,7 @@ def _guidelines(found: _File) -> str:
 
 
 def _read(path: Path) -> _File:
-    data = load_yaml(text_of(path), str(path))
+    data = load_yaml(read_text(path), str(path))
     if not isinstance(data, dict) or not isinstance(data.get("criteria"), list) or not data["criteria"]:
         raise UsageError(f"{path}: not a rubric: it has no list `criteria` and no `template`")
     try:
@@ -125,7 +125,7 @@ def _rubric(criterion: _Criterion, path: str) -> Rubric:
     place = f"{path}: {criterion.id}"
     if strange := [grade.score for grade in criterion.scoring if grade.score != int(grade.score)]:
         raise UsageError(
-            f"{place}: the score {strange[0]:g} is no whole number; judges give whole grades (0, 1, 2 for 0, 0.5, 1)"
+            f"{place}: the score {strange[0]:g} is not a whole number; judges give whole grades (0, 1, 2 for 0, 0.5, 1)"
         )
     rubric = Rubric(
         name=criterion.id,

@@ -48,7 +48,7 @@ def row_material(sample: Sample, rubric: Defined, row_of: RowOf) -> Material | A
     try:
         row = row_of(sample)
     except SampleRefused as error:
-        return Absent(f"it cannot be told as a row: {error}")
+        return Absent(f"it cannot be written as a row: {error}")
     if (stranger := of_another_agent(row, rubric.agents)) is not None:
         return stranger
     found: Material = {}

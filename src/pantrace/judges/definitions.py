@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.wire import files
-from pantrace.wire.json import decode_document, encode
+from pantrace.wire.json import as_kind, decode_document, encode
 
 from .columns import Column, source_named
 from .defined import Defined
@@ -225,7 +225,7 @@ def _typed(raw: Any, kind: type[T], place: str) -> T:
     if isinstance(raw, dict):
         raw = {key: value for key, value in raw.items() if not key.startswith("_")}
     try:
-        return msgspec.convert(raw, kind)
+        return as_kind(raw, kind)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         if unknown := re.search(r"unknown field `([^`]+)`", what):

@@ -18,9 +18,9 @@ from pantrace.model import (
     has_failed,
     is_agents,
     is_prompt,
-    said,
+    step_text,
 )
-from pantrace.wire.digest import Digest, digest_of, plain_call, stated_inputs
+from pantrace.wire.judge_inputs import JudgeInputs, judge_inputs_of, plain_call, stated_inputs
 
 from .cut import Absent, Block, Material
 from .defined import Defined, RowOf, row_material
@@ -32,7 +32,7 @@ from .transcript import result_block, told, transcript
 
 class _View(msgspec.Struct, frozen=True):
     sample: Sample
-    told: Digest
+    told: JudgeInputs
     numbers: Numbers
     scope: Scope = "last_answer"
 
@@ -46,7 +46,7 @@ def _question(view: _View) -> list[Block] | None:
     trajectory, case = view.sample.trajectory, view.sample.case
     if view.scope == "last_answer" or trajectory is None:
         return _text(view.told.question)
-    prompts = [(step, text) for step in active_steps(trajectory) if is_prompt(step) and (text := said(step))]
+    prompts = [(step, text) for step in active_steps(trajectory) if is_prompt(step) and (text := step_text(step))]
     if len(prompts) < 2:
         return _text(view.told.question)
     stated = case.question if case is not None else None
@@ -60,7 +60,9 @@ def _answer(view: _View) -> list[Block] | None:
     if answer is None or trajectory is None:
         return _text(answer)
     # From behind: the same words may have been said before.
-    step = next((each for each in reversed(active_steps(trajectory)) if is_agents(each) and said(each) == answer), None)
+    step = next(
+        (each for each in reversed(active_steps(trajectory)) if is_agents(each) and step_text(each) == answer), None
+    )
     # Its place is known but not told: the answer is read word by word.
     return [Block(answer or "(empty)", id=view.numbers.place(step).get("id"))]
 
@@ -119,7 +121,7 @@ def _conversation(view: _View) -> list[Block] | None:
     found, answered = [], False
     for step in active_steps(trajectory):
         asks = is_prompt(step)
-        text = said(step) if asks or (is_agents(step) and step.role == "agent") else None
+        text = step_text(step) if asks or (is_agents(step) and step.role == "agent") else None
         if text:
             answered |= not asks
             found.append(Block(f"{'user' if asks else 'agent'}: {text}", **view.numbers.place(step)))
@@ -192,7 +194,7 @@ def _one_of_two(view: _View, place: int) -> list[Block] | None:
     return _text(final_response(children[place])) if len(children) == 2 else None
 
 
-_PAIR_ONLY = "it compares two answers: `pantrace compare A B --rubric` asks it"
+_PAIR_ONLY = "it compares two answers: use it with `pantrace compare A B --rubric`"
 
 INPUTS: dict[str, tuple[Callable[[_View], list[Block] | None], str]] = {
     "question": (_question, "it has no question and no prompt"),
@@ -245,12 +247,18 @@ def _stated_call(call: Any) -> list[Block]:
     found = [Block(f"calls {call['tool']} {told(call.get('arguments'))}")]
     if "outcome" not in call:
         return [*found, Block("no result was recorded")]
-    said = call["outcome"]
-    if isinstance(said, dict) and isinstance(said.get("error"), str) and not said.keys() - {"output", "error"}:
-        result = ToolResult(name=call["tool"], output=said.get("output"), error=said["error"], failure="error")
+    step_text = call["outcome"]
+    if (
+        isinstance(step_text, dict)
+        and isinstance(step_text.get("error"), str)
+        and not step_text.keys() - {"output", "error"}
+    ):
+        result = ToolResult(
+            name=call["tool"], output=step_text.get("output"), error=step_text["error"], failure="error"
+        )
     else:
-        failed = isinstance(said, str) and said.lower() == "error"
-        result = ToolResult(name=call["tool"], output=said, failure="error" if failed else None)
+        failed = isinstance(step_text, str) and step_text.lower() == "error"
+        result = ToolResult(name=call["tool"], output=step_text, failure="error" if failed else None)
     return [*found, result_block(result)]
 
 
@@ -286,7 +294,7 @@ def gather(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Mater
     # A reference or a goal can be judged of a case alone; an answer cannot.
     if sample.trajectory is None and missing:
         return Absent("it has not been run: there is no trajectory")
-    view = _View(sample, digest_of(sample), Numbers(sample.trajectory), rubric.judges)
+    view = _View(sample, judge_inputs_of(sample), Numbers(sample.trajectory), rubric.judges)
     found: Material = {}
     for name in rubric.inputs:
         blocks = _stated(name, stated[name]) if name in stated else INPUTS[name][0](view)

@@ -148,7 +148,7 @@ def trouble_in(result: dict[str, Any]) -> str | None:
     """Why a result of the service is no score; None if it is one."""
     error = result.get("error")
     if isinstance(error, dict) and error.get("code"):
-        return f"the service reports error {error['code']}: {error.get('message') or 'no further word'}"
+        return f"the service reports error {error['code']}: {error.get('message') or 'no details'}"
     if result.get("rubric_verdicts"):
         return None
     score = result.get("score")
@@ -197,7 +197,7 @@ def _details(managed: Managed) -> dict[str, Any]:
 def no_project(managed: Managed) -> str:
     """Why a metric is not asked for, and which rubric of ours can stand in for it."""
     ours = split_metric(managed.metric)[0]
-    return f"{NO_PROJECT} (the rubric {ours} can stand in)" if ours in rubric_names() else NO_PROJECT
+    return f"{NO_PROJECT} (the rubric {ours} can replace it)" if ours in rubric_names() else NO_PROJECT
 
 
 def managed_maker(managed: Managed) -> Maker:

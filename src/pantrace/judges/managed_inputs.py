@@ -24,7 +24,7 @@ def managed_case(sample: Sample, managed: Managed, row: Row) -> dict[str, Any] |
     """What the service is shown of a sample."""
     family, trajectory = family_of(managed), sample.trajectory
     if managed.agents and not set(managed.agents) & _agents(sample):
-        return Absent(f"it is no run of {' or '.join(managed.agents)}")
+        return Absent(f"it is not a run of {' or '.join(managed.agents)}")
     if trajectory is None:
         return Absent("it has not been run: there is no trajectory")
     said = [turn for turn in merged_turns(trajectory) if turn.text]

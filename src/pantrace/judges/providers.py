@@ -25,7 +25,7 @@ def split_name(name: str) -> tuple[str, str]:
     if not colon or provider not in PROVIDERS or not model:
         listed = ", ".join(f"{each}:MODEL" for each in PROVIDERS)
         raise UsageError(
-            f"{name!r} is no judge; a judge is one of {listed} (with --base-url, openai:MODEL is any server)"
+            f"{name!r} is not a judge; a judge is one of {listed} (with --base-url, openai:MODEL is any server)"
         )
     return provider, model
 
@@ -81,7 +81,7 @@ class Provider:
         except exceptions.ModelAPIError as error:
             raise Unanswered(f"no answer from the server: {error.message}", again=True) from None
         except exceptions.UnexpectedModelBehavior as error:
-            raise Unanswered(f"the reply is not what the protocol demands: {error}", again=True) from None
+            raise Unanswered(f"the reply does not follow the protocol: {error}", again=True) from None
         except exceptions.UserError as error:
             raise Unanswered(f"cannot be asked: {error}", hopeless=True) from None
         except Exception as error:  # noqa: BLE001 -- an answer of an odd shape surfaces as whatever the client stumbles over
@@ -150,7 +150,7 @@ def _body(body: Any) -> str:
         if isinstance(inner, dict) and isinstance(inner.get("message"), str):
             return str(inner["message"])
         return str(inner)
-    return str(body or "no further word")
+    return str(body or "no details")
 
 
 def _seconds(error: Any) -> float | None:
@@ -197,7 +197,7 @@ def _reply(response: Any, cost: float | None) -> Reply:
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     stop = str(response.finish_reason) if response.finish_reason else None
     if not text.strip() and stop != "length":
-        why = "the provider's filter held the reply back" if stop == "content_filter" else "empty reply"
+        why = "the provider's filter blocked the reply" if stop == "content_filter" else "empty reply"
         raise Unanswered(why, again=stop != "content_filter")
     details = response.provider_details or {}
     return Reply(

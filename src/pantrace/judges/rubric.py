@@ -17,6 +17,7 @@ from pantrace.errors import UsageError
 from pantrace.model import Scale
 from pantrace.wire import toml
 from pantrace.wire.json import encode
+from pantrace.wire.text_file import is_file, read_text
 
 from .frame import COMPLAINT, LAYOUT, SYSTEM
 
@@ -168,7 +169,7 @@ def load_rubric(name_or_path: str) -> Rubric:
     if name in _built_in():
         return chosen(_built_in()[name], variant)
     path = Path(name_or_path)
-    if path.suffix in (".toml", ".md") or path.is_file():
+    if path.suffix in (".toml", ".md") or is_file(path):
         return _from_file(path)
     close = get_close_matches(name, rubric_names(), n=1)
     hint = f"did you mean {close[0]}?" if close else "`pantrace rubrics` lists them, or name a .toml or .md file"
@@ -214,10 +215,7 @@ class _FrontMatter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 def _from_markdown(path: Path) -> Rubric:
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
+    text = read_text(path)
     mark, _, rest = text.partition("\n")
     front, closed, body = rest.partition("\n+++\n")
     if mark.strip() != "+++" or not closed:

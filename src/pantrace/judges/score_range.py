@@ -21,7 +21,7 @@ def grades_of(score_range: dict[str, Any] | None, place: str) -> tuple[dict[str,
         raise UsageError(f"{place}unknown key {unknown[0]!r}; known: {', '.join(_KEYS)}")
     low, high = (_whole(score_range.get(key), f"{place}{key}: ") for key in ("min", "max"))
     if not low < high < low + _MOST:
-        raise UsageError(f"{place}from {low} to {high} are no grades; max must be above min, by {_MOST - 1} at most")
+        raise UsageError(f"{place}from {low} to {high} are not grades; max must be above min, by at most {_MOST - 1}")
     description = score_range.get("description") or ""
     if not isinstance(description, str):
         raise UsageError(f"{place}description: it must be a text")

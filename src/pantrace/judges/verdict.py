@@ -85,17 +85,17 @@ def _last_object(reply: str) -> dict[str, Any]:
         try:
             value, after = _decoder.raw_decode(reply, opening.start())
         except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError of its own
-            raise Unusable("the reply holds broken JSON") from None
+            raise Unusable("the reply has broken JSON") from None
         lowered = {key.lower(): each for key, each in value.items()}
         if "score" in lowered:
             found, end, place = lowered, after, after
         else:
             place = opening.start() + 1
     if found is None:
-        raise Unusable("the reply holds no JSON object with a score")
+        raise Unusable("the reply has no JSON object with a score")
     # A recording may contain a verdict that the judge repeats: if it names two, nobody knows which one it means.
     if _SCORE.search(reply, end):
-        raise Unusable("the reply names another score behind its verdict")
+        raise Unusable("the reply names another score after its verdict")
     return found
 
 

@@ -141,7 +141,7 @@ def _unanswered(error: Exception, timeout: float) -> Unanswered:
     if isinstance(error, APIError):
         code = error.code
         return Unanswered(
-            f"HTTP {code}: {error.message or error.status or 'no further word'}",
+            f"HTTP {code}: {error.message or error.status or 'no details'}",
             again=code in AGAIN,
             hopeless=code in HOPELESS,
             wait=_seconds(error.response),
@@ -150,7 +150,7 @@ def _unanswered(error: Exception, timeout: float) -> Unanswered:
     if isinstance(error, TransportError):
         return Unanswered(f"no answer from the server for credentials: {words}", again=True)
     if isinstance(error, GoogleAuthError):
-        return Unanswered(f"not let in: {words}", hopeless=True)
+        return Unanswered(f"access denied: {words}", hopeless=True)
     if "Timeout" in type(error).__name__:
         return Unanswered(f"no reply within {timeout:g} s", again=True)
     if isinstance(error, (ValueError, TypeError, AttributeError, LookupError)):

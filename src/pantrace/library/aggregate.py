@@ -120,7 +120,8 @@ def aggregate(
             if (name in wanted or name.partition(".")[0] in wanted if asked else values.headline or not headlines)
         }
     if not any(each.metrics for each in found):
-        raise UsageError(f"nothing to aggregate: no input has {', '.join(asked) or 'a stored result or a score'}")
+        what = ", ".join(asked) or "a stored result or a score"
+        raise UsageError(f"nothing to aggregate: no input has {what}{notes.unread_words()}")
     apart = without_groups(found) if fields else found
     return Aggregates(
         aggregate_all(apart, null_as_zero=null_as_zero),

@@ -49,7 +49,7 @@ def check(
         rules=loaded,
         min_pass_rate=1.0 if min_pass_rate is None else min_pass_rate,
     )
-    executor = engine_for(sources, engine, selection, on_start)
+    executor = engine_for(sources, engine, selection, on_start, CheckParts)
     if not isinstance(executor, InProcess):
         task = CheckParts(
             rules=tuple(map(str, listed(rules))),

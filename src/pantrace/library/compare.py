@@ -97,7 +97,7 @@ def compare_named(
             more=lambda sides: asked.ask(sides, [_read(files).samples for _, files in sources], pair_by),
         )
     if not sources:
-        raise UsageError("a comparison takes two runs or more")
+        raise UsageError("a comparison needs two or more runs")
     if cluster is not None:
         raise UsageError("--cluster does not go with --split: the pairs of one run are its scenarios")
     files = [file for _, several in sources for file in several]

@@ -16,7 +16,7 @@ from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Managed, guidelines_from, is_managed, with_guidelines
 from pantrace.model import Run, Sample, Score, with_samples
-from pantrace.wire.pace import pace
+from pantrace.wire.progress import current_progress
 
 from .access import named_project, required_project
 from .judging import bench_of
@@ -44,7 +44,7 @@ class Grading:
 def _taken(samples: Iterable[Sample]) -> Iterator[Sample]:
     """Samples whose judges answer long after they were read: how far it is, is how many were judged."""
     for sample in samples:
-        if (watched := pace()) is not None:
+        if (watched := current_progress()) is not None:
             watched.taken += 1
         yield sample
 

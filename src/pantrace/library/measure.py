@@ -166,7 +166,7 @@ def measuring(
     checks = choose(metrics, given, [Path(each) for each in plugins])
     notes = Notes.keeping()
     started: list[str] = []
-    executor = engine_for(sources, engine, selection, started.append)
+    executor = engine_for(sources, engine, selection, started.append, MeasureParts)
     run = pile_of(sources, format, notes) if isinstance(executor, InProcess) else Run(samples=())
     references = References.of(read_pile([path_at(reference)], notes=Notes())) if reference is not None else None
     by_turn = per == "turn"
@@ -224,7 +224,7 @@ def measure(
 ) -> Scores:
     """Measure recordings with deterministic metrics: all of them, or those named.
 
-    A metric that the data does not allow is `not_applicable` with a reason, never zero. Scores that a source stores are
+    A metric that cannot be computed is `not_applicable` with a reason, never zero. Scores that a source stores are
     included unless `stored` is False. `settings` are those of metrics: {"gui.profile": "strict"}. With `per="turn"`
     each turn is measured by itself. Broken records are left out and listed in `.broken`."""
     if per is not None:

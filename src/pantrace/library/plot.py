@@ -111,9 +111,13 @@ def plot(
     notes = Notes.keeping()
     found = read_evaluations(paths, format=format, cluster=cluster, notes=notes)
     if not found:
-        raise UsageError("nothing to draw: no input has a stored result or a score")
+        raise UsageError(f"nothing to draw: no input has a stored result or a score{notes.unread_words()}")
     asked = [full_address(name) for name in listed(metrics)]
-    named = label_names(found, [name.strip() for row in csv.reader(listed(labels)) for name in row])
+    try:
+        words = [name.strip() for row in csv.reader(listed(labels)) for name in row]
+    except csv.Error:
+        raise UsageError("labels are names parted by commas; a line break or a very long name is none") from None
+    named = label_names(found, words)
     drawn = figure(kind, found, named, asked, title, cluster)
     if redact:
         drawn = Redactor().value(drawn)  # names of runs, metrics and cases stand in it

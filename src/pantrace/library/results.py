@@ -23,7 +23,7 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.model import RunHeader, Sample
 from pantrace.places import path_at
 from pantrace.store import RunDirectory, query
-from pantrace.wire.toml import parsed
+from pantrace.wire.toml import parse
 
 from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table
 from .scores import Scores
@@ -138,7 +138,7 @@ class Results(Tabular):
         if self.ready is not None:
             return self.ready.plan.gate
         try:
-            table = parsed(self.plan).get("gate")
+            table = parse(self.plan).get("gate")
         except tomllib.TOMLDecodeError:  # an eval_config.yaml, which has no gate
             return None
         return None if table is None else msgspec.convert(table, GateTable)

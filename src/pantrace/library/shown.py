@@ -25,7 +25,7 @@ from pantrace.places import is_url
 from pantrace.plots import render
 from pantrace.store import RunDirectory, is_run_directory
 from pantrace.viewer import Comparison, Plot, Shown, ShownRun, ShownSample
-from pantrace.wire.pace import pace
+from pantrace.wire.progress import current_progress
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class Wanted:
 def gather(wanted: Wanted, notes: Notes) -> Shown:
     """The runs that lie at these paths. Their samples are read when they are packed."""
     sources = find_sources(wanted, notes)
-    if (watched := pace()) is not None:
+    if (watched := current_progress()) is not None:
         watched.expect(place for source in sources for place, _, _ in source.places)
     remarks: list[str] = []
     evaluations = _evaluations(wanted, remarks)
@@ -142,7 +142,7 @@ def _opened(source: Source, notes: Notes) -> Run:
     def samples() -> Iterator[Sample]:
         yield from run.samples
         for other, form, kind in source.places[1:]:
-            if (watched := pace()) is not None:
+            if (watched := current_progress()) is not None:
                 watched.begin(other)
             try:
                 yield from open_run(other, form, kind, notes.on_broken).samples
@@ -179,7 +179,7 @@ def _shown_run(
 
 def _paced(samples: Iterator[ShownSample], source: Source) -> Iterator[ShownSample]:
     """The same samples; whoever watches is told when the first is wanted and when all are read."""
-    watched = pace()
+    watched = current_progress()
     if watched is not None:
         watched.begin(source.path)
     yield from samples

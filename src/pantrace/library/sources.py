@@ -94,9 +94,13 @@ def paths_of(sources: Sequence[Recordings]) -> list[Path]:
 
 
 def engine_for(
-    sources: Sequence[Recordings], engine: Engine, selection: Selection | None, on_start: Callable[[str], None]
+    sources: Sequence[Recordings],
+    engine: Engine,
+    selection: Selection | None,
+    on_start: Callable[[str], None],
+    task: type,
 ) -> Executor:
-    """Who does it. Runs that are held in memory are not sent to other processes."""
+    """Who does such a task. Runs that are held in memory are not sent to other processes."""
     if any(isinstance(each, Run) for each in sources):
         return InProcess()
-    return engine.for_pile(paths_of(sources), selection if selection is not None else Selection(), on_start)
+    return engine.for_pile(paths_of(sources), selection if selection is not None else Selection(), on_start, task)

@@ -59,7 +59,7 @@ def distance(left: Place, right: Place) -> float:
 
 
 def within(measured: float, radius: float) -> bool:
-    """Whether a distance is at most the radius, up to rounding."""
+    """Whether a distance is at most the radius, allowing for rounding."""
     return measured <= radius + TOLERANCE
 
 
@@ -74,7 +74,7 @@ def on_screen(place: Place) -> bool:
 
 
 def same_content(truth: Action, other: Action, radius: float) -> bool:
-    """Whether two actions of the same kind say the same: text, key, address, direction, end of a drag."""
+    """Whether two actions of the same kind have the same text, key, address, direction and end of a drag."""
     if truth.kind == "type":
         return truth.text == other.text
     if truth.kind in ("key", "hotkey"):

@@ -1,4 +1,4 @@
-"""Alignments of two lists: places in, places out. What the items are, only the caller knows."""
+"""Alignments of two lists, as places in both; only the caller knows what the items are."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ def subsequence(matches: Sequence[int], length: int) -> bool:
 
 
 def largest_matching(choices: Sequence[Sequence[int]]) -> Pairs:
-    """As many pairs as possible when left i may have any of the right places `choices[i]` (augmenting paths: at most
-    one look at every choice per left item)."""
+    """As many pairs as possible, if left i may take any of the right places `choices[i]` (augmenting paths)."""
     place_of: dict[int, int] = {}
     owner_of: dict[int, int] = {}
     for start in range(len(choices)):
@@ -64,7 +63,7 @@ def largest_matching(choices: Sequence[Sequence[int]]) -> Pairs:
 def _free_place(
     start: int, choices: Sequence[Sequence[int]], owner_of: dict[int, int], came_from: dict[int, int]
 ) -> int | None:
-    """A right place that nobody owns, reached from `start` by asking owners to move; breadth first."""
+    """A right place without an owner, reached from `start` by asking owners to move; breadth first."""
     waiting = [start]
     for left in waiting:
         for right in choices[left]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from pantrace.model import Sample, final_response
 
-from .recording import recording_of
+from .recorded_data import recording_of
 
 # Kana, ideographs and Hangul: no blanks part their words, so characters are counted.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
@@ -24,7 +24,7 @@ def answer(sample: Sample) -> str | None:
 
 
 def no_answer_because(sample: Sample) -> str:
-    """Why nothing of an agent was recorded that could be an answer."""
+    """Why nothing was recorded that could be an answer."""
     if sample.trajectory is None:
         return "the case was not run"
     outcome = sample.trajectory.outcome
@@ -42,7 +42,7 @@ def reference(sample: Sample) -> str | None:
 
 @lru_cache(maxsize=4)
 def even_out(text: str) -> str:
-    """A text with single blanks, none at the ends; several checks ask for that of the same answer."""
+    """A text with single blanks and none at the ends; cached, as several metrics ask for the same answer."""
     return " ".join(text.split())
 
 

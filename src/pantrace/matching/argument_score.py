@@ -58,7 +58,7 @@ def _weights(table: list[list[Shared]]) -> list[list[float]]:
 
 
 def _without_equal(left: list[Any], right: list[Any], rule: ArgumentRule) -> tuple[list[Any], list[Any], list[Any]]:
-    """Both lists without what they share, and that."""
+    """Both lists without what they share, and what they share."""
     waiting = Counter(signature(rule, arguments) for arguments in right)
     rest: list[Any] = []
     equal: list[Any] = []

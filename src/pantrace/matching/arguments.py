@@ -42,12 +42,12 @@ class ArgumentRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def by_signature(self) -> bool:
-        """Whether two calls agree exactly when their signatures are the same."""
+        """Whether two calls agree exactly if their signatures are equal."""
         return self.mode == "ignore" or (self.mode in ("exact", "keys") and not self.tolerance)
 
     @property
     def transitive(self) -> bool:
-        """Whether a ~ b and b ~ c make a ~ c; then equal calls may be paired first and nothing is lost."""
+        """Whether a ~ b and b ~ c imply a ~ c; then equal calls may be paired first without loss."""
         return self.mode == "ignore" or (self.mode != "allowed" and not self.tolerance)
 
 
@@ -60,7 +60,7 @@ class Shared(msgspec.Struct, frozen=True):
 
 
 def arguments_of(value: Any) -> Any:
-    """Arguments as an object where they are one: none given is an empty object, a JSON text is what it says."""
+    """Arguments as an object if possible: none is an empty object, JSON text is decoded."""
     if value is None:
         return {}
     # OpenAI writes arguments as a JSON text, others as an object: the same call must be the same.
@@ -73,7 +73,7 @@ def arguments_of(value: Any) -> Any:
 
 
 def signature(rule: ArgumentRule, arguments: Any) -> Hashable:
-    """A key for what the rule sees of the arguments; with `by_signature` it decides alone."""
+    """A key for what the rule sees of the arguments; with `by_signature` it alone decides."""
     if rule.mode == "ignore":
         return None
     if rule.mode == "keys":
@@ -132,7 +132,7 @@ def _allowed(value: Any, values: Any, how: Likeness) -> bool:
 
 
 def _at(arguments: Any, path: str) -> Any:
-    """What stands at a dotted path; a key that has the dots in its name comes first; None where there is nothing."""
+    """The value at a dotted path, trying a key with dots in its name first; None if there is none."""
     if isinstance(arguments, dict) and path in arguments:
         return arguments[path]
     for key in path.split("."):

@@ -58,7 +58,7 @@ class Relation:
         self.masks = [found[key] for key in self._left]
 
     def any_order(self) -> tuple[Pairs, bool]:
-        """The largest set of pairs, and whether it surely is the largest.
+        """The largest set of pairs, and whether it is certainly the largest.
 
         Equal calls are paired first where the rule is transitive: pairs (x, z) and (y, x) can then always be replaced
         by (x, x) and (y, z)."""

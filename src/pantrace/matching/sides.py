@@ -17,7 +17,7 @@ _ROLES = {"agent": "assistant"}
 def side_of_trajectory(
     trajectory: Trajectory, aliases: Mapping[str, str], *, failed: bool = True, grouped: bool = True
 ) -> Side:
-    """Calls of a trajectory's own agent, in one row; where they are wanted `grouped`, by invocation and message, too.
+    """Calls of a trajectory's own agent in one row; if `grouped`, also by invocation and message.
 
     `aliases` gives other names of a tool their one name. Without `failed`, calls whose result failed are left out."""
     kept = [pair for pair in call_pairs(trajectory) if failed or pair.result is None or not has_failed(pair.result)]
@@ -52,7 +52,7 @@ def side_of_calls(calls: Iterable[ExpectedCall], aliases: Mapping[str, str]) -> 
 
 
 def with_objects(side: Side) -> Side:
-    """The same side with objects for arguments throughout, as other libraries want them."""
+    """The same side with an object for all arguments, as other libraries want them."""
     return Side(
         calls=_objects(side.calls),
         steps=side.steps,
@@ -78,7 +78,7 @@ def _call(call: ToolCall, aliases: Mapping[str, str]) -> Call:
 
 
 def _invocations(trajectory: Trajectory) -> list[tuple[Step, ...]]:
-    """Steps by the invocation the source names, else by user prompt; one without a call is there all the same."""
+    """Steps by the invocation that the source names, else by user prompt; those without a call included."""
     if any(step.invocation is not None for step in trajectory.steps):
         groups: dict[str | None, list[Step]] = {}
         for step in trajectory.steps:

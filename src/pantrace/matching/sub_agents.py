@@ -1,4 +1,4 @@
-"""Sub-agents: everybody who worked on a run beside the agent that began it."""
+"""Sub-agents: everyone who worked on a run beside the agent that began it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pantrace.model import Step, Trajectory, Usage, active_steps, add_usage, counts_usage
 
-from .recording import recording_of
+from .recorded_data import recording_of
 
 
 class SubAgent(NamedTuple):
@@ -20,7 +20,7 @@ class SubAgent(NamedTuple):
 
 
 def sub_agents(trajectory: Trajectory) -> list[SubAgent]:
-    """All of them: each run of an agent that was started, and each agent that took over, once for a trajectory.
+    """All of them: each started run of an agent, and each agent that took over, once per trajectory.
 
     An agent that the user chose is none: in OpenCode people change between "plan" and "build" as they like. A tool
     that asks a model itself is none, either."""
@@ -37,7 +37,7 @@ def sub_agents(trajectory: Trajectory) -> list[SubAgent]:
 
 
 def _by_agent(trajectory: Trajectory) -> dict[str | None, list[Step]]:
-    """The steps of the agent that began, and of each that took over; what nobody else did is the first one's."""
+    """The steps of the first agent and of each that took over; what nobody else did is the first one's."""
     first: str | None = None
     addressed: str | None = None
     found: dict[str | None, list[Step]] = {}

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 
 from pantrace.errors import UsageError
 from pantrace.model import Measure
-from pantrace.wire.meant import meant_by
+from pantrace.wire.closest_name import closest_name
 
 from .metric import Found, Measurement, Metric, NoSettings, NotApplicable, Numbers, metric, parse_settings
 
@@ -95,7 +95,7 @@ def by_name(name: str) -> Metric:
     elif name in _plugins():
         return _of_a_package(name, _plugins()[name])
     else:
-        meant = meant_by(name, (*names(), *ALIASES))
+        meant = closest_name(name, (*names(), *ALIASES))
         hint = f"did you mean {meant}?" if meant else "`pantrace metrics` lists them"
         raise UsageError(f"unknown metric {name!r}; {hint}")
     found: Metric = getattr(import_module(module), attribute or name)

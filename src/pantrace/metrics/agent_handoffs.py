@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.matching.sub_agents import sub_agents
 from pantrace.model import CallPair, Measure, Record, Sample, Trajectory
 
@@ -33,12 +33,12 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ),
 )
 def agent_handoffs(sample: Sample, settings: Settings) -> Found:
-    """Number of times that control went to another agent.
+    """Number of times that control passed to another agent.
 
     Formula: answered transfers (`transfer_to_agent` and the like) + calls of tools that are agents (their name is that
-    of an agent of the trajectory, or, as a guess listed in `guessed_agent_tools`, ends in "Agent") + recorded
-    sub-agent runs whose call is not counted already. One agent alone gives 0. `sub_agents` counts who worked beside the
-    agent that began: each run of an agent that was started, and each agent that control was handed to.
+    of an agent of the trajectory, or, as a guess listed in `guessed_agent_tools`, ends in "Agent") + recorded sub-agent
+    runs whose call is not counted yet. A single agent gives 0. `sub_agents` counts the agents other than the first:
+    each run of a started agent, and each agent that control was handed to.
 
     Not applicable when: the agent did nothing that was recorded.
 
@@ -48,7 +48,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the case was not run")
     recording = recording_of(sample.trajectory)
     if not recording.has_acted:
-        return NotApplicable("the recording holds nothing that the agent did")
+        return NotApplicable("the recording has nothing that the agent did")
     agents = {agent.name for each in recording.trajectories for agent in each.agents}
     invoked: list[str] = []
     counted: set[str | None] = set()
@@ -62,6 +62,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     for pair in recording.pairs if named or guesses else ():
         name = pair.call.name
         if name.startswith(prefixes):
+            # A transfer without an answer did not happen.
             if pair.result is None:
                 continue
             transfers += 1
@@ -75,6 +76,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
             continue
         counted.add(pair.call.id)
         steps.append(pair.step.id)
+    # A sub-agent whose call was counted above must not count twice.
     started = [child for child in recording.trajectories[1:] if child.caller is None or child.caller not in counted]
     invoked += [_name(child) for child in started]
     total = transfers + tools + len(started)

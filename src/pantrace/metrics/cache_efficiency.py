@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -31,9 +31,9 @@ from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
     """Share of the prompt tokens that came from a cache.
 
-    Formula: sum of cached tokens / sum of prompt tokens over all model calls; cached tokens lie inside the prompt. A
-    call that does not report cached tokens counts with 0 (`calls_missing_cached`). Over many samples: the same ratio
-    of sums.
+    Formula: sum of cached tokens / sum of prompt tokens over all model calls; cached tokens are part of the prompt. A
+    call that does not report cached tokens counts as 0 (`calls_missing_cached`). Over many samples: the same ratio of
+    sums.
 
     Not applicable when: no call reports cached tokens, or no prompt tokens are reported.
 

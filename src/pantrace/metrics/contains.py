@@ -19,9 +19,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)
 def contains(sample: Sample, settings: Settings) -> Found:
-    """Whether the final response contains the reference answer, or a text that is set.
+    """Whether the final response contains the reference answer, or a text from the settings.
 
-    Formula: true when the text occurs in the response; white space is evened out in both, case is ignored unless set
+    Formula: true when the text occurs in the response; white space is normalised in both, case is ignored unless set
     otherwise. An agent that ran and answered nothing contains nothing.
 
     Not applicable when: neither a text nor a reference is given, or nothing of the agent was recorded.

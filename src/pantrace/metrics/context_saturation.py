@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.catalog import catalog
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Measure, Record, Sample, Step, Usage
 
 from .metric import Found, Measurement, NotApplicable, metric

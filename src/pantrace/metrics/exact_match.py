@@ -21,7 +21,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def exact_match(sample: Sample, settings: Settings) -> Found:
     """Whether the final response is the reference answer.
 
-    Formula: true when both texts are equal, after white space is evened out (`ignore_space`) and, if set, case is
+    Formula: true when both texts are equal, after white space is normalised (`ignore_space`) and, if set, case is
     ignored. An agent that ran and answered nothing does not match.
 
     Not applicable when: there is no reference, or nothing of the agent was recorded.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Citation, Measure, Record, Sample, Step, Trajectory
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -24,14 +24,13 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ),
 )
 def grounding_utilization(sample: Sample, settings: Settings) -> Found:
-    """Number of sources that the agent's answers rest on.
+    """Number of sources that the agent's answers cite.
 
     Formula: citations (grounding chunks) in all steps of the agent and its sub-agents; `total_grounded_responses`
     counts the responses that have at least one.
 
-    Not applicable when: there is no citation and the source cannot be known to record grounding, that is, its format
-    is none of `carriers` or it reports no usage either (which ADK's invocation events without a session leave out
-    both).
+    Not applicable when: there is no citation and it is not known whether the source records grounding: its format is
+    not one of `carriers`, or it reports no usage either (ADK's invocation events without a session have neither).
 
     Source: the metric of the same name in the ADK evaluation workshop, corrected: it looked where grounding never is.
     """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pantrace.matching.circles import action_circles, action_key
-from pantrace.matching.recording import recording_of, tally_by_frequency
+from pantrace.matching.recorded_data import recording_of, tally_by_frequency
+from pantrace.matching.repetition import action_circles, action_key
 from pantrace.model import Action, Measure, Record, Sample, Step, active_steps, is_agents
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -43,12 +43,12 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ),
 )
 def gui_actions(sample: Sample, settings: Settings) -> Found:
-    """Number of GUI actions, by kind; those that repeat an earlier one; those that were wasted.
+    """Number of GUI actions by kind, of repeated actions and of wasted actions.
 
     Formula: an action is repeated when the agent did the same before: kind, target, text and keys are equal.
-    `longest_run` is the largest number of identical actions directly after each other. An action is wasted when it
-    belongs to the second or a later round of a circle (the same one to three actions, at least three times in a row,
-    not only waiting, scrolling and keys), or when the model's reply could not be read as an action.
+    `longest_run` is the largest number of identical actions in a row. An action is wasted when it belongs to the second
+    or a later round of a loop (the same one to three actions, at least three times in a row, not only waiting,
+    scrolling and keys), or when the model's reply could not be read as an action.
 
     Not applicable when: no GUI action is recorded.
 
@@ -69,7 +69,7 @@ def gui_actions(sample: Sample, settings: Settings) -> Found:
     ]
     if not acted:
         return NotApplicable("no GUI action is recorded")
-    repeated, longest = _repeated(acted, settings)
+    repeated, longest = _repetitions(acted, settings)
     wasted = _wasted([action for action, _ in acted])
     noticed = dict.fromkeys((*repeated, *wasted))
     return Measurement(
@@ -87,7 +87,7 @@ def gui_actions(sample: Sample, settings: Settings) -> Found:
     )
 
 
-def _repeated(acted: Sequence[_Acted], settings: Settings) -> tuple[list[int], int]:
+def _repetitions(acted: Sequence[_Acted], settings: Settings) -> tuple[list[int], int]:
     """Places of actions that were done before, and the longest run of one action."""
     seen, found, longest, run, last = set(), [], 0, 0, None
     for place, (action, _) in enumerate(acted):

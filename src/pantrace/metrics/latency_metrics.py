@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Measure, Sample, Step, ToolResult, Trajectory, is_prompt
 from pantrace.wire.time_spans import Span, length, union, without
 
@@ -43,22 +43,22 @@ def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     """Seconds that the user waited, with the shares of model and tools.
 
     Formula: sum of the measured durations of the invocations; where the source measured none, the time of all turns,
-    each from its prompt to its last measured end (of a step or a tool run), so that the user's time between turns
-    never counts; what ran at once counts once. Tools: the union of their runs. Model: the union of the steps without
-    the runs of their own tools; both with sub-agents. First response: end of the first model call of the first turn -
-    begin of that turn. Over many samples: seconds per turn as a ratio of sums.
+    each from its prompt to its last measured end (of a step or a tool run), so that the user's time between turns never
+    counts; parallel work counts once. Tools: the union of their runs. Model: the union of the steps without the runs of
+    their own tools; both with sub-agents. First response: end of the first model call of the first turn - begin of that
+    turn. Over many samples: seconds per turn as a ratio of sums.
 
-    Not applicable when: the source measured no durations (time stamps of events alone have a begin and no end), or all
-    of several durations are exactly one second (they are made up).
+    Not applicable when: the source measured no durations (timestamps of events have a start but no end), or all of
+    several durations are exactly one second (they are made up).
 
     Source: the metric of the same name in the ADK evaluation workshop, corrected: it counted one second per event and
     the user's time.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
-    values: dict[str, Any] | str | None = _of_invocations(sample.trajectory)
+    values: dict[str, Any] | str | None = _waits_of_invocations(sample.trajectory)
     if values is None and recording_of(sample.trajectory).has_ends:
-        values = _of_steps(sample.trajectory)
+        values = _waits_of_steps(sample.trajectory)
     if values is None:
         return NotApplicable("the source measured no durations; time stamps of events alone cannot give them")
     if isinstance(values, str):
@@ -74,7 +74,7 @@ def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     )
 
 
-def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
+def _waits_of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
     measured = [each for each in trajectory.invocations if each.seconds is not None]
     if not measured:
         return None
@@ -84,6 +84,7 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
         "total_latency_seconds": sum(each.seconds or 0 for each in measured),
         "llm_latency_seconds": sum(models) if models else None,
         "tool_latency_seconds": sum(tools) if tools else None,
+        # The source measured whole invocations only.
         "time_to_first_response_seconds": None,
         "turns": len(measured),
         "source": "invocations",
@@ -91,8 +92,9 @@ def _of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
     }
 
 
-def _of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
+def _waits_of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     own = _Times(trajectory.steps)
+    # Parallel runs count once: the user waited once.
     tool_spans = union(own.runs)
     model_spans = without(union(own.responses), tool_spans)
     measured, beside = own.responses + own.runs, own.compacting
@@ -125,7 +127,7 @@ def _is_one_second(span: Span) -> bool:
 
 
 class _Times:
-    """When model and tools were at work in the steps of a run, where both ends were measured."""
+    """When model and tools were at work in a run, where both ends were measured."""
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
         self.responses: list[Span] = []
@@ -157,7 +159,7 @@ class _Times:
                 answered = True
             if kind != "message":
                 if kind == "compaction":
-                    soonest = min(soonest, self._compacted(step))
+                    soonest = min(soonest, self._add_compaction(step))
                 continue
             begin, end = step.at, step.ended
             if role == "agent" and begin is not None and end is not None and begin <= end:
@@ -179,10 +181,10 @@ class _Times:
                             last = end
         self._end_turn(asked, first, last, soonest)
 
-    def _compacted(self, step: Step) -> float:
-        """Take up a compaction; when it ended."""
-        responses = _measured([(step.at, step.ended)] if step.role == "agent" else [])
-        runs = _measured([(part.started, part.ended) for part in step.parts if type(part) is ToolResult])
+    def _add_compaction(self, step: Step) -> float:
+        """Add a compaction; returns when it ended."""
+        responses = _measured_spans([(step.at, step.ended)] if step.role == "agent" else [])
+        runs = _measured_spans([(part.started, part.ended) for part in step.parts if type(part) is ToolResult])
         self.responses += responses
         self.runs += runs
         self.compacting += responses + runs
@@ -190,11 +192,12 @@ class _Times:
 
     def _end_turn(self, asked: list[float], first: float, last: float, soonest: float) -> None:
         if first <= last:
+            # The latest prompt before the first work: the user's pause between two prompts is not a wait.
             since = max([at for at in asked if at <= first] or [first])
             if not self.waits and soonest < inf:
                 self.first_response = soonest - since
             self.waits.append((since, last))
 
 
-def _measured(times: list[tuple[float | None, float | None]]) -> list[Span]:
+def _measured_spans(times: list[tuple[float | None, float | None]]) -> list[Span]:
     return [(begin, end) for begin, end in times if begin is not None and end is not None and begin <= end]

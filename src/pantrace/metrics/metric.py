@@ -15,7 +15,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.model import Aggregate, Maker, Measure, Record, Sample, Scale, Score, Unit
-from pantrace.wire.choices import not_among
+from pantrace.wire.allowed_words import not_among
 
 Numbers = dict[str, int | float | None]
 """Measures by name; whole numbers stay whole."""
@@ -170,7 +170,7 @@ def _as_found(found: Any) -> Found:
     if not isinstance(value, bool | int | float | str):
         raise TypeError(f"its value is {value!r:.80}, neither a number nor a truth value nor a text")
     if not isinstance(value, str) and not _is_finite(value):
-        raise ValueError(f"its value is {value!r:.40}, which is no number")
+        raise ValueError(f"its value is {value!r:.40}, which is not a number")
     if not isinstance(found.explanation, str | None) or not all(isinstance(each, str) for each in found.evidence):
         raise TypeError("its explanation is no text, or its evidence has other things than ids of steps")
     return msgspec.structs.replace(
@@ -187,7 +187,7 @@ def _as_numbers(values: Any) -> Numbers:
         raise TypeError(f"its values are {values!r:.80}; they are numbers by name")
     for name, value in values.items():
         if not isinstance(value, int | float | None) or (value is not None and not _is_finite(value)):
-            raise TypeError(f"its measure {name} is {value!r:.40}, which is no number")
+            raise TypeError(f"its measure {name} is {value!r:.40}, which is not a number")
     return {name: None if value is None else +value for name, value in values.items()}
 
 

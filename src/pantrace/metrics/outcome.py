@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pantrace.model import Measure, Sample, Score
-from pantrace.wire.grades import GRADES
+from pantrace.wire.inspect_grades import GRADES
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, Numbers, metric
 
@@ -31,13 +31,13 @@ def _share(name: str, better: Literal["higher", "lower"], what: str) -> Measure:
 def outcome(sample: Sample, settings: NoSettings) -> Found:
     """Whether the run succeeded, as its source recorded it.
 
-    Formula: `success` is 1 when the source calls the run passed, 0 when it calls it failed. Where it says neither, the
-    one score that it stores decides, if that is a yes or a no. A run that was stopped at a limit of steps, tokens or
-    time and that nobody scored did not succeed. `limit` is 1 for a run that was stopped so, else 0. `broken` is
-    1 for a run that ended in an error, else 0. `reward` is the number that the source gives.
+    Formula: `success` is 1 when the source calls the run passed, 0 when it calls it failed. If it says neither, its
+    only stored score decides, if that is yes or no. A run that was stopped at a limit of steps, tokens or time and has
+    no score did not succeed. `limit` is 1 for such a run, else 0. `broken` is 1 for a run that ended in an error, else
+    0. `reward` is the number that the source states.
 
-    Not applicable when: the source tells no outcome and stores no score, or several; the run broke down or was
-    cancelled, or nobody scored it: that is no failure of the agent. `broken` and a reward are told all the same.
+    Not applicable when: the source states no outcome and stores no score, or several; the run broke down, was cancelled
+    or was not scored, which is not a failure of the agent. `broken` and a reward are still given.
 
     Source: Trajectory.outcome (tau-bench, GUI benchmarks, ADK histories), Sample.scores (Inspect).
     """
@@ -75,8 +75,8 @@ def _verdict(sample: Sample) -> bool | str:
     told = [(score.name, found) for score in stored if (found := _yes_or_no(score)) is not None]
     if len(told) > 1:
         listed = ", ".join(name for name, _ in told)
-        return f"the source does not tell how the run ended, and stores several scores ({listed})"
-    return told[0][1] if told else "the source does not tell how the run ended"
+        return f"the source does not say how the run ended, and stores several scores ({listed})"
+    return told[0][1] if told else "the source does not say how the run ended"
 
 
 def _is_stored(score: Score) -> bool:

@@ -13,6 +13,7 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.matching.answers import answer, no_answer_because
 from pantrace.model import Measure, Record, Sample
 from pantrace.wire.json import decode
+from pantrace.wire.text_file import bytes_of, exists
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -65,12 +66,13 @@ class _Versions(NamedTuple):
     ),
 )
 def output_contract(sample: Sample, settings: Settings) -> Found:
-    """Whether the final response is JSON of the shape that the case's contract demands.
+    """Whether the final response is JSON that meets the case's contract.
 
-    Formula: true when the response parses as JSON and its JSON Schema (draft 2020-12 unless it says otherwise) finds
-    no violation. A name without a version is met by any version: `version` is the newest that is met, else the newest
-    of all, whose violations are told. With contracts of your own for a name, the shipped ones do not count. JSON inside
-    one code fence counts as JSON, with `fenced` true as a warning. An agent that ran and answered nothing violates it.
+    Formula: true when the response parses as JSON and its JSON Schema (draft 2020-12 unless it says otherwise) finds no
+    violation. A name without a version accepts any version: `version` is the newest that is met, else the newest of
+    all, whose violations are listed. If you have your own contracts for a name, the built-in ones do not count. JSON
+    inside one code fence counts as JSON, with `fenced` true as a warning. An agent that ran and answered nothing
+    violates it.
 
     Not applicable when: the case names no contract, the name is unknown (not checked is never a pass), or nothing of
     the agent was recorded.
@@ -111,7 +113,7 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
     }
     return Measurement(
         value=not violations,
-        explanation=_told(f"{name}@{version}" if version else name, violations),
+        explanation=_message(f"{name}@{version}" if version else name, violations),
         values={"violation_count": len(violations)},
         details=details,
     )
@@ -124,7 +126,7 @@ def _violations(schema: Validator, value: Any) -> list[dict[str, str]]:
     ]
 
 
-def _told(contract: str, violations: list[dict[str, str]]) -> str:
+def _message(contract: str, violations: list[dict[str, str]]) -> str:
     if not violations:
         return f"meets {contract}"
     first = violations[0]
@@ -142,7 +144,7 @@ def _registry(path: str | None) -> dict[str, _Versions]:
     own: list[Path] = []
     if path is not None:
         place = Path(path)
-        if not place.exists():
+        if not exists(place):
             raise UsageError(f"there are no contracts at {path}")
         own = list(place.glob("*.json")) if place.is_dir() else [place]
     found: dict[str, _Versions] = {}
@@ -167,7 +169,7 @@ def _compiled(file: Traversable) -> Validator:
     from jsonschema_rs import validator_for
 
     try:
-        return validator_for(decode(file.read_bytes()), retriever=_refuse)
+        return validator_for(decode(bytes_of(file) if isinstance(file, Path) else file.read_bytes()), retriever=_refuse)
     except (ReadError, ValueError) as error:
         raise UsageError(f"{file.name} is not a JSON Schema: {error}") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -26,7 +26,7 @@ from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 def output_density(sample: Sample, settings: NoSettings) -> Found:
     """Mean number of answer tokens per model call, reasoning left out.
 
-    Formula: sum of (output - reasoning) / number of calls that report output; reasoning stands apart in
+    Formula: sum of (output - reasoning) / number of calls that report output; reasoning is in
     `average_thinking_tokens`. Over many samples: the same ratio of sums.
 
     Not applicable when: no call reports its output tokens.

@@ -30,7 +30,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)
 def regex(sample: Sample, settings: Settings) -> Found:
-    """Whether the final response fits a regular expression.
+    """Whether the final response matches a regular expression.
 
     Formula: true when the pattern is found anywhere in the response (`^` and `$` are the ends of lines). The first
     match and its groups are in the details.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pantrace.matching.recording import recording_of, step_ids, tally_by_frequency
+from pantrace.matching.recorded_data import recording_of, step_ids, tally_by_frequency
 from pantrace.model import CallPair, Measure, Record, Sample, ToolCall
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -30,10 +30,10 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ),
 )
 def repeated_calls(sample: Sample, settings: Settings) -> Found:
-    """Number of tool calls that were made before with the same tool and the same arguments.
+    """Number of tool calls that repeat an earlier call with the same arguments.
 
     Formula: calls - distinct calls, per agent run (a sub-agent has its own count); the order of keys in the arguments
-    does not matter. `longest_run` is the largest number of identical calls directly after each other.
+    does not matter. `longest_run` is the largest number of identical calls in a row.
 
     Not applicable when: no tool was called, or only ignored ones.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import CallPair, Measure, Record, Sample
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -29,9 +29,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def retry_storms(sample: Sample, settings: Settings) -> Found:
     """Number of times that a tool failed and was tried again several times in a row.
 
-    Formula: runs of at least `length` (3) failed attempts of one tool in directly following steps that call tools. All
-    calls of a tool in one step are one attempt, which failed when all of them failed. `recovered` says whether the
-    next such step made the tool succeed.
+    Formula: runs of at least `length` (3) failed attempts of one tool in consecutive steps that call tools. All calls
+    of a tool in one step are one attempt, which failed when all of them failed. `recovered` says whether the tool
+    succeeded in the next such step.
 
     Not applicable when: no tool call was answered.
 
@@ -54,9 +54,10 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
                     failing[name] = [*running.get(name, ()), pairs[0]]
                     longest = max(longest, len(failing[name]))
             if running:
-                storms += _ended(running, failing, set(attempts), settings.length)
+                storms += _storm_ended(running, failing, set(attempts), settings.length)
             running = failing
-        storms += _ended(running, {}, set(), settings.length)
+        # What still fails at the end of the run is a storm as well.
+        storms += _storm_ended(running, {}, set(), settings.length)
     return Measurement(
         value=len(storms),
         explanation=f"{len(storms)} storms; at most {longest} failed attempts of one tool in a row",
@@ -79,7 +80,7 @@ def _by_step(pairs: list[CallPair]) -> list[dict[str, list[CallPair]]]:
     return list(steps.values())
 
 
-def _ended(
+def _storm_ended(
     running: dict[str, list[CallPair]], failing: dict[str, list[CallPair]], called: set[str], length: int
 ) -> list[dict[str, Any]]:
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Measure, Record, Sample
 
 from .metric import Found, Measurement, NotApplicable, metric
@@ -36,7 +36,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def sandbox_usage(sample: Sample, settings: Settings) -> Found:
     """Number of calls of file and code tools.
 
-    Formula: tool calls, sub-agents included, whose name contains one of the names that are set (save_artifact,
+    Formula: tool calls, sub-agents included, whose name contains one of the configured names (save_artifact,
     load_artifact, read_file, write_file, run_python_script, execute_code, save_to_file, read_from_file), each once.
 
     Not applicable when: the agent did nothing that was recorded, or it acts by GUI actions instead of tools.

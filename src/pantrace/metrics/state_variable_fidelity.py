@@ -52,17 +52,23 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Measure(
             name="fidelity", unit="share", better="higher", high=1.0, headline=True, what="expected keys that agree"
         ),
-        Measure(name="fidelity_of_present", unit="share", better="higher", high=1.0, what="the same of keys present"),
+        Measure(
+            name="fidelity_of_present",
+            unit="share",
+            better="higher",
+            high=1.0,
+            what="the same, of the keys that are present",
+        ),
         Measure(name="expected_keys", unit="count", what="keys that are expected"),
-        Measure(name="unexpected_keys", unit="count", what="keys that nobody expects"),
+        Measure(name="unexpected_keys", unit="count", what="keys that are not expected"),
     ),
 )
 def state_variable_fidelity(sample: Sample, settings: Settings) -> Found:
-    """Share of the expected state variables that the final state holds.
+    """Share of the expected state variables that the final state has.
 
     Formula: keys with an agreeing value / expected keys. A missing key does not agree; the details list equal,
-    different and missing keys apart, and fidelity_of_present leaves the missing ones out. Keys that nobody expects
-    cost nothing. The expectation is the case's expected state, else the expected trajectory's final state.
+    different and missing keys separately, and fidelity_of_present leaves out the missing ones. Unexpected keys do not
+    count. The expectation is the case's expected state, else the expected trajectory's final state.
 
     Not applicable when: there is no trajectory, no expected state, an expected state without keys, or no recorded
     state (neither a final state nor changes of it).
@@ -81,7 +87,7 @@ def state_variable_fidelity(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("the expected state names no key")
     state, changed = final_state(sample.trajectory)
     if state is None:
-        return NotApplicable("the recording holds no state")
+        return NotApplicable("the recording has no state")
     keys = {key: _status(key, value, state, settings) for key, value in wanted.items()}
     equal = [key for key, status in keys.items() if status == "equal"]
     different = [key for key, status in keys.items() if status == "different"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pantrace.matching.recording import recording_of, step_ids, tally
-from pantrace.model import CallPair, Measure, Record, Sample, Step, Trajectory, active_steps, is_prompt, said
+from pantrace.matching.recorded_data import recording_of, step_ids, tally
+from pantrace.model import CallPair, Measure, Record, Sample, Step, Trajectory, active_steps, is_prompt, step_text
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -54,18 +54,18 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
             better="lower",
             pooling="sum",
             headline=True,
-            what="failed calls that nobody mentioned",
+            what="failed calls that the answer does not mention",
         ),
         Measure(name="failed_tool_calls", unit="count", better="lower", pooling="sum", what="failed calls"),
         Measure(name="failed_without_answer", unit="count", pooling="sum", what="failed calls without an answer after"),
     ),
 )
 def swallowed_errors(sample: Sample, settings: Settings) -> Found:
-    """Number of failed tool calls that were neither made good nor mentioned in the answer.
+    """Number of failed tool calls that were neither corrected nor mentioned in the answer.
 
-    Formula: failed calls for which (1) no later call of the same tool by the same agent succeeded and (2) the answer
-    of their turn, which is the agent's last text in it, contains none of `words`. The words are a coarse net on
-    purpose: what is counted was surely not mentioned in English. A turn without an answer hides nothing and does not
+    Formula: failed calls for which (1) no later call of the same tool by the same agent succeeded and (2) the answer of
+    their turn, which is the agent's last text in it, contains none of `words`. The list of words is deliberately broad:
+    a call that is counted was surely not mentioned in English. A turn without an answer hides nothing and does not
     count.
 
     Not applicable when: no call failed, or no answer followed a failure.
@@ -93,6 +93,7 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
             if id(pair.step) not in mentioned:
                 continue
             judged += 1
+            # A later success of the same tool has made the failure good.
             if pair.call.name not in good and not mentioned[id(pair.step)]:
                 swallowed.append(pair)
     if not failed:
@@ -102,7 +103,7 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
     swallowed.reverse()
     return Measurement(
         value=len(swallowed),
-        explanation=f"{len(swallowed)} of {failed} failed calls were neither made good nor mentioned",
+        explanation=f"{len(swallowed)} of {failed} failed calls were neither corrected nor mentioned",
         values={"failed_tool_calls": failed, "failed_without_answer": failed - judged},
         details={"swallowed_tools": tally([pair.call.name for pair in swallowed])},
         evidence=step_ids(swallowed) if swallowed else (),
@@ -119,7 +120,7 @@ def _mentioned(trajectory: Trajectory, wanted: set[int], words: tuple[str, ...])
     mentioned: bool | None = None
     # Backwards, so that the first words met in a turn are its answer.
     for step, begins_turn in reversed(_with_begins(active_steps(trajectory))):
-        if answer is None and step.role == "agent" and step.kind == "message" and (text := said(step)):
+        if answer is None and step.role == "agent" and step.kind == "message" and (text := step_text(step)):
             answer = text.lower()
         if answer is not None and id(step) in wanted:
             if mentioned is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Measure, Sample, Thinking
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -30,7 +30,7 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
     """Share of the output tokens spent on reasoning.
 
     Formula: sum of reasoning tokens / sum of (reasoning + answer tokens) over all model calls; a call that reports no
-    reasoning counts with 0 (`calls_missing_thinking`). `turns_with_thinking` counts calls with more than 0. Over many
+    reasoning counts as 0 (`calls_missing_thinking`). `turns_with_thinking` counts calls with more than 0. Over many
     samples: the same ratio of sums.
 
     Not applicable when: no call reports reasoning tokens, all report 0 though thoughts are recorded, or there is no

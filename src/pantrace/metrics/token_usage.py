@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.catalog import Catalog, Model, catalog, cost_usd, costs_usd
-from pantrace.matching.recording import Recording, recording_of
+from pantrace.matching.recorded_data import Recording, recording_of
 from pantrace.matching.tokens import Tokens, total
 from pantrace.model import (
     Measure,
@@ -24,8 +24,8 @@ from .metric import Found, Measurement, NotApplicable, Numbers, metric
 
 _TOKENS = {
     "total_tokens": "tokens of all model calls",
-    "input_tokens": "what went in, cache and tool prompts included",
-    "output_tokens": "what came out, reasoning included",
+    "input_tokens": "all input, including cache and tool prompts",
+    "output_tokens": "all output, including reasoning",
     "prompt_tokens": "input without tool prompts",
     "completion_tokens": "output without reasoning",
     "cached_tokens": "input that came from a cache",
@@ -64,7 +64,7 @@ MEASURES = (
         unit="tokens",
         better="lower",
         pooling="sum",
-        what="total, with branches that were given up and responses that were interrupted",
+        what="total, including abandoned branches and interrupted responses",
     ),
     Measure(name="spent_usd", unit="USD", better="lower", pooling="sum", what="cost of `spent_tokens`"),
     Measure(name="list_cost_usd", unit="USD", better="lower", pooling="sum", what="cost without any cache rate"),
@@ -93,17 +93,16 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
 
     Formula: sum over model calls, sub-agents included, of (fresh input * input rate + cached input * cache rate +
     written cache * write rate + output * output rate), reasoning billed as output. Without a known cache rate cached
-    tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When
-    a model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported".
-    Where a run reports only its total, that is priced at the rates of short calls. A price that the table announces
-    counts for calls from its day on. `spent_tokens` and `spent_usd` are what the recording took in all: with branches
-    that somebody gave up (`given_up_tokens`) and with what responses announced that were interrupted before they ended
-    (`interrupted_tokens`, a lower bound). Where a measured trace came with the session, `calls_in_session` and
-    `calls_in_trace` give both counts; if the trace has more (agents called as tools), tokens and cost are a lower
-    bound.
+    tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When a
+    model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported". If a
+    run reports only its total, that is priced at the rates of short calls. An announced price applies to calls from its
+    day on. `spent_tokens` and `spent_usd` are the totals of the recording: they include abandoned branches
+    (`given_up_tokens`) and the reported usage of interrupted responses (`interrupted_tokens`, a lower bound). Where a
+    measured trace came with the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace has
+    more (agents called as tools), tokens and cost are a lower bound.
 
     Not applicable when: no call reports usage, or all report 0 tokens and no cost; or a model has no price and the
-    source reports no cost, or 0 (the tokens are told all the same, and `unpriced_models` names the models).
+    source reports no cost, or 0 (the tokens are still given, and `unpriced_models` names the models).
 
     Source: the metric of the same name in the ADK evaluation workshop, corrected: it lost calls with null fields, did
     not bill reasoning and priced unknown models by a default.
@@ -116,12 +115,14 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     tokens = recording.tokens
     if in_total := _totals(recording):
         calls += in_total
+        # A run may report its sub-agents call by call and another only in total: both count, each once.
         tokens = Tokens([usage for _, usage in calls])
     table = catalog(settings.prices)
     if not calls and (recording.given_up or recording.interrupted):
-        return NotApplicable("no response was completed, or all were given up", *_spent(recording, table, 0, 0.0))
+        return NotApplicable("no response was completed, or all were abandoned", *_spent(recording, table, 0, 0.0))
     if not calls:
         return NotApplicable("no model call reports its usage")
+    # Programs that count nothing write zeros; a run that took no tokens does not exist.
     if not any(tokens.totals) and not any(usage.cost_usd for _, usage in calls):
         return NotApplicable("0 tokens are reported, so none were counted")
     models = dict.fromkeys([model for model, _ in calls])
@@ -147,8 +148,8 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
 
 
 def _spent(recording: Recording, table: Catalog, tokens: float | None, cost: Any) -> tuple[Numbers, dict[str, Any]]:
-    """What was taken in all, from what counts; and how much of it does not. A person who asks what a session took has
-    paid for the branches that he gave up as well."""
+    """What was spent in all, and how much of it does not count for the run. Whoever asks what a session cost has paid
+    for given-up branches too."""
     aside = recording.given_up + recording.interrupted
     if not aside:
         return {"spent_tokens": tokens, "spent_usd": cost}, {}
@@ -160,6 +161,7 @@ def _spent(recording: Recording, table: Catalog, tokens: float | None, cost: Any
     known = [each for each in costs if each is not None]
     values: Numbers = {
         "spent_tokens": (tokens or 0) + sum(apart.values()),
+        # A sum with an unknown part would look like the whole.
         "spent_usd": None if cost is None or len(known) < len(costs) else cost + sum(known),
     }
     return values, apart
@@ -176,7 +178,7 @@ def _costed(
     details: dict[str, Any],
     times: list[float | None],
 ) -> Found:
-    """The score; the first of the calls, as many as there are times, are calls, the others totals of runs."""
+    """The score. The first calls, as many as there are `times`, are single calls; the others are totals of runs."""
     single = len(times)
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     values["reported_cost_usd"] = sum(reported) if reported else None
@@ -184,6 +186,7 @@ def _costed(
     unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
     if not unpriced and not unsplit:
         costs = [costs_usd(usage, priced[model], at=at) for (model, usage), at in zip(calls, times, strict=False)]
+        # A total is many calls: the surcharge for one long prompt must not apply to it.
         costs += [costs_usd(usage, priced[model], one_call=False) for model, usage in calls[single:]]
         cost = sum([each for each, _ in costs])
         cached = [model for model, usage in calls if usage.cache_read]
@@ -196,7 +199,9 @@ def _costed(
         what = f"{len(calls)} model calls" if len(calls) == single else "as the source sums it up"
         told = f"{what}, {values['total_tokens']} tokens"
         return Measurement(value=cost, explanation=told, values=values, details=details)
-    why = f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls tell neither input nor output tokens"
+    why = (
+        f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls report neither input nor output tokens"
+    )
     values |= {"estimated_cost_usd": None, "list_cost_usd": None}
     details["cache_discount"] = None
     if len(reported) < len(calls):
@@ -210,7 +215,8 @@ def _costed(
 
 
 def _sums(tokens: Tokens) -> Numbers:
-    """A field that a call leaves out counts as 0 where others report it, and how many leave it out is told."""
+    """The sums of all fields. A field that a call leaves out adds nothing, and how many calls leave it out is
+    counted."""
     given, without_input = tokens.input
     output, without_output = tokens.output
     cached, uncached = tokens.cached
@@ -233,7 +239,7 @@ def _sums(tokens: Tokens) -> Numbers:
 
 
 def _totals(recording: Recording) -> list[tuple[str, Usage]]:
-    """What the source reports in total for runs none of whose steps has its own usage."""
+    """Totals that the source reports for runs none of whose steps has its own usage."""
     with_totals = [each for each in recording.trajectories if each.usage]
     if not with_totals:
         return []
@@ -248,12 +254,12 @@ def _totals(recording: Recording) -> list[tuple[str, Usage]]:
 
 
 def _silent(recording: Recording) -> int:
-    """Responses of the model that report nothing."""
+    """Model responses that report nothing."""
     return len([step for step in recording.silent if any(type(part) in _MADE_BY_MODELS for part in step.parts)])
 
 
 def _traced(sample: Sample, trajectory: Trajectory) -> int | None:
-    """Model calls in the measured trace that came with the recording; it also shows those of agents called as tools."""
+    """Model calls in the measured trace of the recording, which also shows those of agents called as tools."""
     if not any(each.seconds is not None for each in trajectory.invocations):
         return None
     kept = [each for each in sample.extra.values() if isinstance(each, dict)]

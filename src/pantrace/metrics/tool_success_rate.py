@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of, step_ids, tally
+from pantrace.matching.recorded_data import recording_of, step_ids, tally
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -31,11 +31,11 @@ from .metric import Found, Measurement, NoSettings, NotApplicable, metric
 def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
     """Share of the answered tool calls that succeeded.
 
-    Formula: (answered - failed) / answered, sub-agents included. A call failed when its result is recorded as a
-    failure or holds an error text, when its exit code is not 0, when its payload is an object with status "error" or
-    with an error or error_message that is not empty, or when the tool's own step has an
-    error (that of a model whose call had been answered is another matter).
-    `total_tool_calls` is the number of answered calls. Over many samples: the same ratio of sums.
+    Formula: (answered - failed) / answered, sub-agents included. A call failed when its result is recorded as a failure
+    or has an error text, when its exit code is not 0, when its payload is an object with status "error" or with an
+    error or error_message that is not empty, or when the tool's own step has an error (an error of the model after its
+    call was answered does not count). `total_tool_calls` is the number of answered calls. Over many samples: the same
+    ratio of sums.
 
     Not applicable when: no call was answered.
 

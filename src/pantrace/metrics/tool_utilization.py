@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric
@@ -16,10 +16,10 @@ from .metric import Found, Measurement, NoSettings, NotApplicable, metric
     )
 )
 def tool_utilization(sample: Sample, settings: NoSettings) -> Found:
-    """Number of tool calls, transfers and the calls of sub-agents included.
+    """Number of tool calls, including transfers and calls of sub-agents.
 
-    Formula: one per tool call, never one more for its result; commands that the user ran and copied context do not
-    count. `transfers` counts the calls that hand over to another agent.
+    Formula: one per tool call, and none for its result; commands that the user ran and copied context do not count.
+    `transfers` counts the calls that hand over to another agent.
 
     Not applicable when: the agent did nothing that was recorded, or it acts by GUI actions instead of tools.
 

@@ -9,7 +9,7 @@ from pantrace.matching.arguments import ArgumentRule, Mode
 from pantrace.matching.call import Rules
 from pantrace.matching.comparison import Comparison, Order, compare
 from pantrace.matching.presets import PRESETS, Options, Side, Undefined
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.matching.sides import side_of_calls, side_of_trajectory, with_objects
 from pantrace.matching.values import Likeness
 from pantrace.model import Measure, Record, Sample, Trajectory
@@ -103,12 +103,12 @@ _SHARES = {
 }
 _RELATIONS = {
     "exact": "the same calls in the same order",
-    "in_order": "all expected calls in their order",
+    "in_order": "all expected calls, in order",
     "any_order": "all expected calls in any order",
 }
 _COUNTS = {
     "matched": "calls paired with an expected one",
-    "extra": "calls that nobody expects",
+    "extra": "calls that are not expected",
     "missing": "expected calls that were not made",
     "duplicates": "calls that repeat an earlier one",
     "calls": "calls",
@@ -139,14 +139,14 @@ MEASURES = (
 def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
     """How well the tool calls agree with a reference.
 
-    Formula: F1 of calls paired with reference calls (2 x pairs / (calls + reference calls)); paired are calls of the
-    same tool whose arguments agree, by longest common subsequence (`order`: in_order), place by place (exact) or by
-    best assignment (any_order). With a `preset`, that library's score. The measures are exact, in_order, any_order,
-    precision, recall, f1, name_f1, argument_f1, extra, missing and duplicates either way. The reference is the
-    expected trajectory, else the expected calls of the case.
+    Formula: F1 of calls paired with reference calls (2 x pairs / (calls + reference calls)); calls of the same tool
+    whose arguments agree are paired, by longest common subsequence (`order`: in_order), position by position (exact) or
+    by best assignment (any_order). With a `preset`, that library's score. The measures are exact, in_order, any_order,
+    precision, recall, f1, name_f1, argument_f1, extra, missing and duplicates either way. The reference is the expected
+    trajectory, else the expected calls of the case.
 
-    Not applicable when: there is no trajectory or no reference; the reference names no calls, or the recording holds
-    nothing that the agent did, and no preset says what that means; the preset's library gives no number either.
+    Not applicable when: there is no trajectory or no reference; the reference names no calls, or the recording has
+    nothing that the agent did, and no preset defines that case; the preset's library gives no number either.
 
     Source: calls of the trajectory's own agent; Sample.expected, Case.expected_calls.
     """

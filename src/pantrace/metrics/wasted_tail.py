@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pantrace.matching.recording import Recording, recording_of
-from pantrace.model import Action, Measure, Sample, Step, ToolCall, is_agents, is_prompt, said, total_tokens
+from pantrace.matching.recorded_data import Recording, recording_of
+from pantrace.model import Action, Measure, Sample, Step, ToolCall, is_agents, is_prompt, step_text, total_tokens
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, Numbers, metric
 
@@ -32,21 +32,23 @@ from .metric import Found, Measurement, NoSettings, NotApplicable, Numbers, metr
 def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     """Share of the tokens that were spent after the last useful step.
 
-    Formula: tokens of the model calls behind the last useful step / tokens of all of them, of the main agent;
-    compactions do not count. A step is useful when a tool call of it succeeded, or when it is the final answer (the
-    agent's last text after the last prompt, in a step that calls no tool). Without any useful step all is wasted.
-    `tail_seconds` is the time from the last useful step to the last step. Over many samples: the same ratio of sums.
+    Formula: tokens of the model calls after the last useful step / tokens of all model calls, of the main agent;
+    compactions do not count. A step is useful when one of its tool calls succeeded, or when it is the final answer (the
+    agent's last text after the last prompt, in a step that calls no tool). Without any useful step, everything is
+    wasted. `tail_seconds` is the time from the last useful step to the last step. Over many samples: the same ratio of
+    sums.
 
-    Not applicable when: no model call reports usage, or the agent acts by GUI actions, of which nobody recorded whether
-    they were of use.
+    Not applicable when: no model call reports usage, or the agent acts by GUI actions, and it was not recorded whether
+    they were useful.
 
     Source: pantrace; agents that go on after they are done, or end in failing calls.
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     steps, recording = sample.trajectory.steps, recording_of(sample.trajectory)
+    # GUI actions have no results, so nothing tells whether one succeeded.
     if Action in recording.part_types:
-        return NotApplicable("the agent acts by GUI actions; whether they were of use is not recorded")
+        return NotApplicable("the agent uses GUI actions; whether they were useful is not recorded")
     last = _last_useful(recording)
     tail = [step for step in steps[last + 1 :] if is_agents(step)] if last + 1 < len(steps) else []
     values: Numbers = {"tail_steps": 0, "tail_calls": 0, "tail_seconds": 0.0}
@@ -101,7 +103,7 @@ def _last_useful(recording: Recording) -> int:
 
 
 def _answers(step: Step) -> bool:
-    if step.role != "agent" or step.kind != "message" or not said(step):
+    if step.role != "agent" or step.kind != "message" or not step_text(step):
         return False
     return not any(type(part) is ToolCall for part in step.parts)
 

@@ -42,7 +42,7 @@ from .views import (
     is_staff,
     merged_turns,
     pair_up,
-    said,
+    step_text,
     turns,
     usage_total,
 )
@@ -117,7 +117,7 @@ __all__ = [
     "pair_up",
     "prompt_tokens",
     "reports",
-    "said",
+    "step_text",
     "total_tokens",
     "turns",
     "usage_total",

@@ -72,18 +72,19 @@ def in_words(number: float, unit: Unit | None) -> str:
     if not isfinite(number):
         return str(number)
     if unit == "USD":
-        return f"{'-' if number < 0 else ''}${_trimmed(abs(number), 2 if abs(number) >= 1 else 4, keep=2)}"
+        return f"{'-' if number < 0 else ''}${_trim(abs(number), 2 if abs(number) >= 1 else 4, keep=2)}"
     if unit == "tokens":
-        return f"{_trimmed(number, 0 if abs(number) >= 100 else 1)} tokens"
+        return f"{_trim(number, 0 if abs(number) >= 100 else 1)} tokens"
     if unit == "s":
-        return f"{_trimmed(number, 0 if abs(number) >= 100 else 1 if abs(number) >= 10 else 2)} s"
+        return f"{_trim(number, 0 if abs(number) >= 100 else 1 if abs(number) >= 10 else 2)} s"
     if unit == "share":
         # 99.96 % is not 100 %: what has failed once in thousands has failed.
         places = next((places for places in (1, 2, 3, 4) if round(number * 100, places) != 100), 1)
-        return f"{_trimmed(number * 100, 1 if number == 1 else places)} %"
+        return f"{_trim(number * 100, 1 if number == 1 else places)} %"
     if unit == "count":
-        return _trimmed(number, 0 if abs(number) >= 1000 else 2)
-    return _trimmed(number, 0) if number == int(number) and abs(number) < 1e15 else f"{number:.4g}"
+        return _trim(number, 0 if abs(number) >= 1000 else 2)
+    is_whole = abs(number) < 1e15 and (number == int(number) or abs(number) >= 1000)  # 17,700 and not 1.77e+04
+    return _trim(number, 0) if is_whole else f"{number:.4g}"
 
 
 def apart_in_words(number: float, other: float, unit: Unit | None) -> tuple[str, str]:
@@ -96,7 +97,7 @@ def apart_in_words(number: float, other: float, unit: Unit | None) -> tuple[str,
     return repr(number), repr(other)
 
 
-def _trimmed(number: float, places: int, *, keep: int = 0) -> str:
+def _trim(number: float, places: int, *, keep: int = 0) -> str:
     """With so many places, and more where two digits of a small number need them; zeros at the end are left out, but
     for the places to keep."""
     if number and abs(number) < 10 ** -max(places - 1, 0):

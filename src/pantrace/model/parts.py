@@ -9,7 +9,7 @@ from .record import DatetimeView, Extra, Number, PartRecord
 
 
 class Text(PartRecord, frozen=True, kw_only=True, tag="text"):
-    """Words that were said."""
+    """Text of a message."""
 
     text: str
     synthetic: bool = False
@@ -39,7 +39,7 @@ class ToolCall(PartRecord, frozen=True, kw_only=True, tag="call"):
     id: str | None = None
     name: str
     arguments: Any = None
-    """As the source holds them: usually an object; a string where the source has a string."""
+    """As in the source: usually an object; a string if the source has a string."""
     extra: Extra = {}
 
 
@@ -50,7 +50,7 @@ class Media(PartRecord, frozen=True, kw_only=True, tag="media"):
     """What `Action.before` and `Action.after` point at."""
     mime: str | None = None
     uri: str | None = None
-    """Where it lies: relative to the source's directory when it is a file beside it."""
+    """Where it is; relative to the source's directory if it is a file next to the source."""
     data: str | None = None
     """Base64, when the source holds it inline."""
     size: tuple[int, int] | None = None
@@ -65,7 +65,7 @@ Failure = Literal["error", "invalid_tool", "invalid_arguments", "exit_code", "de
 
 
 class ToolResult(PartRecord, frozen=True, kw_only=True, tag="result"):
-    """What a tool answered. It stands behind its call, in the same step or in a later one."""
+    """What a tool answered. It comes after its call, in the same step or in a later one."""
 
     call_id: str | None = None
     name: str | None = None
@@ -77,7 +77,7 @@ class ToolResult(PartRecord, frozen=True, kw_only=True, tag="result"):
     """How the call failed, hidden failures included (an unknown tool, a non-zero exit code); None: no failure seen."""
     exit_code: int | None = None
     truncated: bool = False
-    """The recording holds only a part of the output."""
+    """The recording has only a part of the output."""
     media: tuple[Media, ...] = ()
     started: Number | None = None
     ended: Number | None = None
@@ -88,7 +88,7 @@ class ToolResult(PartRecord, frozen=True, kw_only=True, tag="result"):
 
 
 class Citation(PartRecord, frozen=True, kw_only=True, tag="citation"):
-    """A source that an answer rests on."""
+    """A source that an answer cites."""
 
     uri: str | None = None
     title: str | None = None
@@ -98,10 +98,10 @@ class Citation(PartRecord, frozen=True, kw_only=True, tag="citation"):
 
 
 class Unknown(PartRecord, frozen=True, kw_only=True, tag="unknown"):
-    """Something the format has and the model has no word for, kept as it is."""
+    """Something in the source format that has no place in the model, kept unchanged."""
 
     kind: str
-    """The source's own name for it, led by the format: "opencode:step-start"."""
+    """The source's own name for it, after the name of the format: "opencode:step-start"."""
     raw: Any = None
 
 

@@ -34,7 +34,7 @@ class Sample(Record, frozen=True, kw_only=True):
 
 
 class RunHeader(Record, frozen=True, kw_only=True):
-    """All of a run but its samples."""
+    """A run without its samples."""
 
     id: str | None = None
     name: str | None = None

@@ -29,7 +29,7 @@ class Score(Record, frozen=True, kw_only=True):
 
     name: str
     value: Number | bool | str | None = None
-    """None unless `status` is scored; a composite value (a mapping, a list) stands in `details`."""
+    """None unless `status` is scored; a composite value (a mapping, a list) is in `details`."""
     scale: Scale | None = None
     status: Literal["scored", "not_applicable", "failed", "unscored"] = "scored"
     explanation: str | None = None
@@ -37,9 +37,9 @@ class Score(Record, frozen=True, kw_only=True):
     values: dict[str, Number | None] = {}
     """All measures of the metric by name, the main one too; None: not applicable. Empty: `value` is the only one."""
     step: str | None = None
-    """Id of the one step it speaks of; None: it speaks of the whole sample."""
+    """Id of the step that it is about; None: it is about the whole sample."""
     evidence: tuple[str, ...] = ()
-    """Ids of the steps it rests on."""
+    """Ids of the steps that support it."""
     details: dict[str, Any] = {}
     maker: Maker | None = None
     threshold: Number | None = None
@@ -54,7 +54,7 @@ class Aggregate(Record, frozen=True, kw_only=True):
     value: Number | bool | str | None = None
     """None: not applicable, or withdrawn."""
     withdrawn: bool = False
-    """The source no longer gives this number, and says so by a sentinel where it stood."""
+    """The source has withdrawn this number and stores a sentinel instead."""
     metric: str | None = None
     """How it was aggregated: mean, accuracy, stderr."""
     n: int | None = None

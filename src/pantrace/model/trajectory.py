@@ -27,7 +27,7 @@ class StepError(Record, frozen=True, kw_only=True):
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """One message, event or model call. Steps form a tree by `parent`; their order is the order told."""
+    """One message, event or model call. Steps form a tree by `parent`; they are in the order of the recording."""
 
     id: str | None = None
     parent: str | None = None
@@ -55,7 +55,7 @@ class Step(Record, frozen=True, kw_only=True):
     replaces: tuple[str, ...] = ()
     """Of a compaction: ids of the steps that the model no longer saw from here on."""
     settings: dict[str, Any] | None = None
-    """What the model was asked with (temperature, max_tokens ...), in the source's names; None: not recorded."""
+    """Settings of the model call (temperature, max_tokens ...), with the source's names; None: not recorded."""
     first_token: Number | None = None
     """Seconds from `at` until the model's first token."""
     state_delta: dict[str, Any] | None = None
@@ -89,7 +89,7 @@ class Agent(Record, frozen=True, kw_only=True):
 
 
 class Source(Record, frozen=True, kw_only=True):
-    """Where a trajectory was read. Not part of what it says: never compared, never lost."""
+    """Where a trajectory was read from. It is not part of the content: never compared, never lost."""
 
     format: str
     version: str | None = None
@@ -124,7 +124,7 @@ class Invocation(Record, frozen=True, kw_only=True):
 
 
 class Origin(Record, frozen=True, kw_only=True):
-    """The earlier trajectory that this one begins with or goes on from."""
+    """The earlier trajectory that this one begins with or continues."""
 
     kind: Literal["forked", "resumed", "continues", "copied"]
     """forked: branched off at `step`; resumed: the same conversation, taken up again; continues: a new context that
@@ -151,15 +151,15 @@ class Trajectory(Record, frozen=True, kw_only=True):
     purpose: Purpose = "agent"
     origin: Origin | None = None
     leaf: str | None = None
-    """Id of the last step of the active path. Steps that do not lie on the way from it to the root belong to branches
-    that were given up: kept, never counted. None: every step is active."""
+    """Id of the last step of the active path. Steps that are not on the path from it to the root belong to
+    abandoned branches: kept, never counted. None: every step is active."""
     agents: tuple[Agent, ...] = ()
     steps: tuple[Step, ...] = ()
     invocations: tuple[Invocation, ...] = ()
     response: str | None = None
-    """The final response, where the source states one that is not the last thing said; it is the one that counts."""
+    """The final response, if the source states one that is not the last message; it is the one that counts."""
     state: dict[str, Any] | None = None
-    """Final state; None: the source keeps none."""
+    """Final state; None: the source has none."""
     usage: dict[str, Usage] | None = None
     """Totals as the source reports them, by model name ("" where it names none)."""
     outcome: Outcome | None = None

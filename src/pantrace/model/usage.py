@@ -25,11 +25,11 @@ class Usage(Record, frozen=True, kw_only=True, gc=False):
     total: Count | None = None
     cost_usd: Count | float | None = None
     derived: tuple[str, ...] = ()
-    """Names of the numbers above that pantrace computed; the others stand as the source reports them."""
+    """Names of the numbers above that pantrace computed; the others are as reported by the source."""
     partial: tuple[str, ...] = ()
-    """Names of the numbers above that are sums of which a part was not reported: lower bounds."""
+    """Names of the numbers above that are incomplete sums, because a part was not reported: lower bounds."""
     interrupted: bool = False
-    """Announced when a response began that never ended. It is in no total: what it took in the end nobody knows."""
+    """Reported at the start of a response that never ended. It is not in any total: the final usage is unknown."""
     extra: Extra = {}
 
 
@@ -64,7 +64,7 @@ def prompt_tokens(usage: Usage) -> int | None:
 
 
 def reports(usage: Usage) -> bool:
-    """Whether it tells tokens or cost."""
+    """Whether a usage states any tokens or cost."""
     return not (usage.input is None and usage.output is None and usage.total is None and usage.cost_usd is None)
 
 

@@ -41,7 +41,7 @@ class MergedTurn(msgspec.Struct, frozen=True):
 
 
 def active_steps(trajectory: Trajectory) -> tuple[Step, ...]:
-    """The steps that count: all, or those on the way from the leaf to the root where branches were given up.
+    """The steps that count: all of them, or those from the leaf up to the root if branches were given up.
 
     A step without an id belongs to the branch of the step before it: sources that number only some steps exist."""
     if trajectory.leaf is None:
@@ -71,18 +71,18 @@ def given_up_steps(trajectory: Trajectory) -> list[Step]:
 
 
 def is_staff(purpose: str | None) -> bool:
-    """Whether it is the test's own doing, not the agent's: a grader's or a simulated user's."""
+    """Whether a step is the test's own (a grader's or a simulated user's) and not the agent's."""
     return purpose == "grader" or purpose == "simulated_user"
 
 
-def said(step: Step) -> str | None:
-    """The words of one step without what the program inserted; None when it says nothing."""
+def step_text(step: Step) -> str | None:
+    """The text of one step without what the program inserted; None if it says nothing."""
     texts = [part.text for part in step.parts if type(part) is Text and not part.synthetic and part.text]
     return "\n\n".join(texts) if texts else None
 
 
 def is_prompt(step: Step) -> bool:
-    """Whether a step is something the user really asked."""
+    """Whether a step is something that the user really asked."""
     if step.role != "user" or step.kind != "message":
         return False
     # A message that holds only inserted text is the program's; one without any text (a picture) is the user's.
@@ -96,7 +96,7 @@ def is_prompt(step: Step) -> bool:
 
 
 def is_agents(step: Step) -> bool:
-    """Whether a step is the agent's own doing or a tool's answer to it."""
+    """Whether a step is the agent's own, or a tool's answer to it."""
     return step.role in ("agent", "tool") and step.kind == "message" and not is_staff(step.purpose)
 
 
@@ -130,7 +130,7 @@ def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: boo
 
 
 def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> list[CallPair]:
-    """Calls and their results among the parts of one trajectory, as `call_pairs` tells."""
+    """Calls and results among the parts of one trajectory, paired as in `call_pairs`."""
     calls: list[tuple[ToolCall, Step]] = []
     open_by_id: dict[str, int] = {}
     again: dict[str, deque[int]] = {}
@@ -193,7 +193,7 @@ def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
         prompt = is_prompt(step)
         if not prompt and not is_agents(step):
             continue
-        text = said(step) if step.role != "tool" else None
+        text = step_text(step) if step.role != "tool" else None
         pairs = by_step.get(id(step), [])
         if text is None and not pairs:
             continue
@@ -213,17 +213,16 @@ def final_response(trajectory: Trajectory) -> str | None:
     if trajectory.response is not None:
         return trajectory.response or None
     for step in reversed(active_steps(trajectory)):
-        if is_prompt(step) and said(step):
+        if is_prompt(step) and step_text(step):
             return None
-        if step.role == "agent" and is_agents(step) and (text := said(step)):
+        if step.role == "agent" and is_agents(step) and (text := step_text(step)):
             return text
     return None
 
 
 def usage_total(trajectory: Trajectory, *, children: bool = False) -> Usage | None:
-    """Tokens and cost of all steps; of the totals the source reports where no step has its own; None if neither.
-
-    What graders and simulated users asked is not in it, nor branches that were given up, nor interrupted responses."""
+    """Tokens and cost of the own steps, or of the source's totals if no step has any; None if neither. With `children`
+    also of sub-agents. Without graders, simulated users, branches that were given up and interrupted responses."""
     usages: list[Usage] = []
     for each in agent_trajectories(trajectory) if children else (trajectory,):
         own = [step.usage for step in active_steps(each) if step.usage is not None and counts_usage(step)]
@@ -238,7 +237,7 @@ def counts_usage(step: Step) -> bool:
 
 
 def agent_trajectories(trajectory: Trajectory) -> Iterator[Trajectory]:
-    """The trajectory and, depth first, those of sub-agents and tools that ask a model; no graders', none given up."""
+    """The trajectory and, depth first, those of sub-agents and tools that ask a model; no graders, none given up."""
     yield trajectory
     left = {part.id for step in given_up_steps(trajectory) for part in step.parts if type(part) is ToolCall}
     for child in trajectory.children:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +11,15 @@ from typing import Any
 from pantrace.errors import MissingExtra, PantraceError, ReadError, WriteError
 from pantrace.model import Record
 
+from .in_time import TooSlow, in_time
 from .url import Url
 
-_AT_ONCE = 8 << 20
-"""Bytes that are taken from the network before they are written."""
+_AT_ONCE = 256 << 10
+"""Bytes that are taken from the network before they are written, and that must come in time."""
+_MOST_OBJECTS = 1_000_000
+"""Objects below one name: a listing that is longer never ends, or is more than one command can read."""
+_SMALL = 1 << 20
+"""Bytes of an object that is read into memory."""
 
 
 class Object(Record, frozen=True, kw_only=True):
@@ -59,37 +64,71 @@ class Bucket:
 
     def listing(self, prefix: str) -> list[Object]:
         """All objects below a prefix, by key; those that stand for empty folders are none."""
+        found: dict[str, Object] = {}
         with self._told(prefix):
-            found = [_object(each) for some in self._store.list(prefix or None, chunk_size=1000) for each in some]
-        return sorted((each for each in found if not each.key.endswith("/")), key=lambda each: each.key)
+            for some in in_time(lambda: self._store.list(prefix or None, chunk_size=1000)):
+                for each in some:
+                    self._add(found, _object(each), prefix)
+        return [found[key] for key in sorted(found) if not key.endswith("/")]
+
+    def _add(self, found: dict[str, Object], new: Object, prefix: str) -> None:
+        """Note an object of a listing; a ReadError where the listing is none that a server makes in good faith."""
+        if prefix and not new.key.startswith(f"{prefix}/"):
+            raise ReadError(f"the server lists {self.url(new.key)[:200]}, which is not below it", path=self.url(prefix))
+        if new.key in found:
+            raise ReadError("the server lists the same object again and again", path=self.url(new.key))
+        found[new.key] = new
+        if len(found) > _MOST_OBJECTS:
+            raise ReadError(
+                f"there are more than {_MOST_OBJECTS:,} objects", path=self.url(prefix), remedy="name a folder in it"
+            )
 
     def folder(self, prefix: str) -> list[Object]:
         """Objects directly in a folder."""
+        found: dict[str, Object] = {}
         with self._told(prefix):
-            found = self._store.list_with_delimiter(prefix or None)
-        return sorted((_object(each) for each in found["objects"]), key=lambda each: each.key)
+            for each in self._asked(lambda: self._store.list_with_delimiter(prefix or None))["objects"]:
+                self._add(found, _object(each), prefix)
+        return [found[key] for key in sorted(found)]
+
+    @staticmethod
+    def _asked(question: Callable[[], Any]) -> Any:
+        """One answer, in time."""
+        return next(in_time(lambda: [question()]))
 
     def head(self, key: str) -> Object | None:
         """An object; None where there is none."""
         with self._told(key):
             try:
-                return _object(self._store.head(key))
+                return _object(self._asked(lambda: self._store.head(key)))
             except FileNotFoundError:
                 return None
 
-    def fetch(self, key: str, target: Path) -> None:
-        """The bytes of an object, as a file."""
-        with self._told(key):
-            found = self._store.get(key)
-            with target.open("wb") as file:
-                for piece in found.stream(min_chunk_size=_AT_ONCE):
-                    file.write(piece)
+    def fetch(self, key: str, target: Path, size: int) -> str:
+        """The bytes of an object, as a file; gives its tag. No more of them are taken than its listing told of."""
+        with target.open("wb") as file:
+            return self._taken(key, size, file.write)
 
-    def read(self, key: str) -> tuple[bytes, str]:
+    def read(self, key: str, most: int = _SMALL) -> tuple[bytes, str]:
         """A small object and its tag."""
+        pieces: list[bytes] = []
+        tag = self._taken(key, most, pieces.append)
+        return b"".join(pieces), tag
+
+    def _taken(self, key: str, most: int, take: Callable[[bytes], object]) -> str:
         with self._told(key):
-            found = self._store.get(key)
-            return bytes(found.bytes()), found.meta["e_tag"] or ""
+            found = self._asked(lambda: self._store.get(key))
+            size = 0
+            for piece in in_time(lambda: found.stream(min_chunk_size=_AT_ONCE)):
+                size += len(piece)
+                if size > most:
+                    raise ReadError(
+                        f"it has more than the {most:,} bytes that were expected",
+                        path=self.url(key),
+                        remedy="if it has changed meanwhile, try again",
+                    )
+                take(bytes(piece))
+            return found.meta["e_tag"] or ""
 
     def write(self, key: str, content: bytes | Path, *, over: str | None = None, new: bool = False) -> str:
         """Write an object whole; gives its tag. `over`: only where the one with this tag stands; `new`: only where
@@ -97,12 +136,12 @@ class Bucket:
         mode: Any = "create" if new else {"e_tag": over} if over is not None else "overwrite"
         with self._told(key):
             if isinstance(content, bytes):
-                told = self._store.put(key, content, mode=mode)
+                told = self._asked(lambda: self._store.put(key, content, mode=mode))
             else:
                 with content.open("rb") as file:
                     told = self._store.put(key, file, mode=mode)
         if not told["e_tag"]:
-            raise WriteError(f"{self.url(key)}: the server gives no ETag; two writers could not be told apart")
+            raise WriteError(f"{self.url(key)}: the server gives no ETag; two writers could not be distinguished")
         return str(told["e_tag"])
 
     def delete(self, keys: list[str]) -> None:
@@ -124,6 +163,10 @@ class Bucket:
             yield
         except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
             raise Conflict(f"{where}: somebody else has written it") from None
+        except TooSlow as error:
+            raise ReadError(
+                f"the server is too slow: {error}", path=where, remedy="PANTRACE_CLOUD_TIMEOUT allows more seconds"
+            ) from None
         except (exceptions.BaseError, OSError) as error:
             raise _sentence(self._root, where, error) from None
 
@@ -161,7 +204,7 @@ def _sentence(root: Url, where: str, error: Exception) -> ReadError:
     if "error sending request" in text or "HTTP error" in text or "timed out" in text:
         return ReadError("the server cannot be reached", path=where, remedy="check the network and AWS_ENDPOINT_URL")
     if isinstance(error, OSError) and error.strerror:
-        return ReadError(f"cannot be kept on this machine: {error.strerror}", path=where)
+        return ReadError(f"cannot be stored on this machine: {error.strerror}", path=where)
     return ReadError(f"the store answered: {' '.join(text.split())[:300]}", path=where)
 
 

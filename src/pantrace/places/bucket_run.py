@@ -27,6 +27,8 @@ from .url import Url
 RUN, MANIFEST, LOCK, PARTS, LABELS = "run.json", "manifest.sqlite", "lock", "parts", "labels.jsonl"
 _OWN = (RUN, MANIFEST, LABELS)
 _BESIDE = ("-wal", "-shm", "-journal")
+_GROWTH = 64_000_000
+"""Bytes by which a manifest may have grown since it was listed: its writer is at work."""
 _SHARE = 20
 """The manifest is sent again after so many times as long as sending it took: at most a 20th of the time is spent on it.
 What was committed since is done again after `kill -9`."""
@@ -109,10 +111,12 @@ class BucketRun:
                 target.unlink(missing_ok=True)
                 self._taken.pop(name, None)
                 continue
-            data, tag = self._bucket.read(self._key(name))
             temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
-            temporary.write_bytes(data)
-            temporary.replace(target)
+            try:
+                tag = self._bucket.fetch(self._key(name), temporary, names[name].size + _GROWTH)
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
             self._taken[name] = tag
 
     # Writing
@@ -123,7 +127,8 @@ class BucketRun:
         strange = [name for name in names if name.partition("/")[0] not in (*_OWN, LOCK, PARTS)]
         if strange and not {MANIFEST, RUN} & {*names}:
             raise UsageError(
-                f"{self.url} is no run directory and not empty (it holds {strange[0]}); choose a new or an empty one"
+                f"{self.url} is not a run directory and not empty (it contains {strange[0]}); "
+                "choose a new or an empty one"
             )
         lease = Lease(self._bucket, self._key(LOCK), self._identity())
         lease.take(str(self.url))
@@ -188,13 +193,11 @@ class BucketRun:
                 self._run_sent = told
         except Conflict:
             raise WriteError(
-                f"{self.url}: another process has taken this run directory over, because this one gave no sign of "
-                "life; what was committed before stays, and this command ends here"
+                f"{self.url}: another process has taken this run directory over, because this one gave no "
+                "sign of life; what was committed is kept, and this command ends here"
             ) from None
         except PantraceError as error:
-            raise WriteError(
-                f"{error}; what was committed before stays valid, and the same command goes on from there"
-            ) from None
+            raise WriteError(f"{error}; what was committed stays valid; run the same command to continue") from None
 
     def _send_manifest(self) -> None:
         data = _snapshot(self._local / MANIFEST)
@@ -203,7 +206,10 @@ class BucketRun:
             self._taken[MANIFEST] = self._bucket.write(self._key(MANIFEST), data, over=known, new=known is None)
         except Conflict:
             # Ours, if only the answer was lost on its way.
-            there, tag = self._bucket.read(self._key(MANIFEST))
+            found = self._bucket.head(self._key(MANIFEST))
+            if found is None or found.size != len(data):
+                raise
+            there, tag = self._bucket.read(self._key(MANIFEST), most=len(data))
             if there != data:
                 raise
             self._taken[MANIFEST] = tag

@@ -83,7 +83,7 @@ def _fetch(url: Url, found: Object, target: Path) -> None:
             return
         temporary = target.with_name(f".{uuid.uuid4().hex}.tmp")
         try:
-            bucket_of(url.scheme, url.bucket).fetch(found.key, temporary)
+            bucket_of(url.scheme, url.bucket).fetch(found.key, temporary, found.size)
             if temporary.stat().st_size != found.size:
                 raise ReadError("it changed while it was read", path=str(url.beside(found.key)), remedy="try again")
             os.utime(temporary, (found.modified, found.modified))
@@ -133,7 +133,7 @@ def make_view(url: Url, objects: list[Object], left: Iterable[Object] = ()) -> P
             if not folder.is_dir():  # else another process made the same
                 raise
     except OSError as error:
-        raise ReadError(f"cannot be kept on this machine: {error.strerror}", path=str(url)) from None
+        raise ReadError(f"cannot be stored on this machine: {error.strerror}", path=str(url)) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     _hold(folder)
@@ -145,7 +145,7 @@ def below(url: Url, key: str) -> str:
     place = key[len(url.key) :].lstrip("/")
     parts = place.split("/")
     if any(part in ("", ".", "..") or "\0" in part or "\\" in part for part in parts):
-        raise ReadError("its key is no name of a file", path=str(url.beside(key)), remedy="rename the object")
+        raise ReadError("its key cannot be a file name", path=str(url.beside(key)), remedy="rename the object")
     return place
 
 

@@ -25,8 +25,9 @@ def bring(path: Path) -> None:
     local.parent.mkdir(parents=True, exist_ok=True)
     temporary = local.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
-        bucket_of(url.scheme, url.bucket).fetch(url.key, temporary)
-        temporary.replace(local)
+        if (size := size_in_bucket(path)) is not None:
+            bucket_of(url.scheme, url.bucket).fetch(url.key, temporary, size)
+            temporary.replace(local)
     except NoSuchObject:
         pass  # whoever reads it says that it is missing
     finally:

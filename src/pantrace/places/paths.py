@@ -118,7 +118,7 @@ def _refuse_both(url: Url, objects: list[Object]) -> None:
         for end in [place for place, letter in enumerate(key) if letter == "/" and place > len(url.key)]:
             if key[:end] in keys:
                 raise ReadError(
-                    "an object, and there are others below it as if it were a folder: no disk can hold both",
+                    "both an object and a folder of other objects: a disk cannot store both",
                     path=str(url.beside(key[:end])),
                     remedy="name one of them, or rename the object",
                 )

@@ -28,8 +28,8 @@ def make_room(root: Path, size: int, most: int, url: str, is_held: Callable[[Pat
     free = shutil.disk_usage(root).free - _FREE
     if size > free:
         raise UsageError(
-            f"{url}: {in_words(size)} are to be fetched, and {in_words(max(0, free))} are free at {root}; name fewer "
-            "of them, or set PANTRACE_CACHE to a folder with more room"
+            f"{url}: {in_words(size)} must be fetched, but only {in_words(max(0, free))} are free at {root}; "
+            "name fewer of them, or set PANTRACE_CACHE to a folder with more room"
         )
 
 

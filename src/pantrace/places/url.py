@@ -43,7 +43,7 @@ def parse(text: str) -> Url:
     """A URL of a bucket; a UsageError says what is wrong with any other."""
     found = _URL.fullmatch(text)
     if found is None:
-        raise UsageError(f"{text!r} is no URL")
+        raise UsageError(f"{text!r} is not a URL")
     scheme, rest = found[1].lower(), found[2]
     if scheme not in SCHEMES:
         raise UsageError(f"{text}: {_unknown(scheme)}")
@@ -57,7 +57,7 @@ def _unknown(scheme: str) -> str:
     if scheme == "file":
         return "name the path itself, without file://"
     if scheme in ("http", "https"):
-        return "pages of the web are not read; download it, and name the file"
+        return "web pages are not read; download it and name the file"
     known = ", ".join(f"{each}://" for each in SCHEMES)
     close = get_close_matches(scheme, SCHEMES, n=1, cutoff=0.5)
     return f"{scheme}:// is not known" + (f"; did you mean {close[0]}://?" if close else f"; these are: {known}")
@@ -66,5 +66,5 @@ def _unknown(scheme: str) -> str:
 def path_here(given: str | PathLike[str]) -> Path:
     """A path to write to; a UsageError where it is a URL."""
     if is_url(text := fspath(given)):
-        raise UsageError(f"{text}: only `eval --out` writes to a bucket; write to a path here, and copy it")
+        raise UsageError(f"{text}: only `eval --out` writes to a bucket; write a local file and copy it")
     return Path(given)

@@ -38,7 +38,7 @@ def comparison(
     scales: dict[str, Scale] | None = None,
     units: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Bars side by side: a panel for each metric, a row for each label, both in the order in which they come.
+    """Bars side by side: a panel per metric, a row per label, both in the order given.
 
     A bar's number stands at the end of its row; an interval is a line with caps; what has no value is "n/a"."""
     labels = list(dict.fromkeys(bar.label for bar in bars))
@@ -174,7 +174,7 @@ def _row(bar: Bar | None, label: str, places: int) -> dict[str, Any]:
 
 
 def _domain(bars: list[Bar], scale: Scale | None) -> list[float]:
-    """The declared scale, or from zero to a little beyond what is drawn."""
+    """The declared scale, or from zero to a little beyond the largest bar."""
     seen = [each for bar in bars for each in (bar.value, bar.low, bar.high) if each is not None]
     low, high = min([0.0, *seen]), max([0.0, *seen])
     if scale is not None and scale.low is not None and scale.high is not None and scale.low <= 0:

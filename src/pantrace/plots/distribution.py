@@ -56,7 +56,7 @@ Edges = list[tuple[float, float]]
 
 
 def _edges(values: list[float], scale: Scale | None) -> tuple[Edges, list[float] | None]:
-    """Bars as (from, to), and where the axis has its ticks (None: where it likes)."""
+    """Bars as (from, to), and where the axis has its ticks (None: the default)."""
     distinct = sorted(set(values))
     gap = min((b - a for a, b in pairwise(distinct)), default=1.0)
     whole = 0 < len(distinct) <= FEW and all(value == int(value) for value in distinct)

@@ -35,7 +35,7 @@ def paired(
     title: str | None = None,
     subtitle: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A stick for each case, sorted by its difference (second - first), with the mean and its interval across.
+    """A line per case, sorted by its difference (second - first), with the mean and its interval across.
 
     Where nobody says which end is good (`better` is None), cases are higher or lower, not better or worse."""
     rows = [_row(pair, better) for pair in pairs]

@@ -23,7 +23,7 @@ class Curve(Record, frozen=True, kw_only=True):
 def pass_curve(
     curves: Sequence[Curve], *, metric: str, title: str | None = None, subtitle: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """A line for each evaluation over k, with intervals; the reliability that one trial per task cannot show."""
+    """A line per evaluation over k, with intervals: the reliability that one trial per task cannot show."""
     labels = [curve.label for curve in curves]
     drawn = looks(labels)
     longest = max(len(curve.estimates) for curve in curves)

@@ -20,7 +20,9 @@ _FOREIGN = re.compile(r"https?://(?:vega\.github\.io|github\.com)/[\w./-]*")
 def render(
     figure: dict[str, Any], kind: str, *, width: float | None = None, height: float | None = None, dpi: int = DPI
 ) -> bytes:
-    """The bytes of a picture of this kind, as large as wanted (in points); nothing is fetched from a network."""
+    """The bytes of a picture of this kind, in this size (in points); nothing is fetched from a network."""
+    # Half a letter in a name is no text that could be drawn.
+    figure = json.loads(json.dumps(figure, ensure_ascii=False).encode("utf-8", "replace"))
     if width is not None or height is not None:
         figure = sized(figure, width, height, lambda tried: _converter().vegalite_to_svg(tried, allowed_base_urls=[]))
     if kind == "vl.json":
@@ -46,7 +48,8 @@ def _converter() -> Any:
 
 
 def _page(figure: dict[str, Any], converter: Any) -> bytes:
-    """One page with the drawing program inside. Not the converter's own page: there a label could end the script."""
+    """One HTML page with the drawing program inside. Not the converter's own page: there, a label could end the
+    script."""
     from jinja2 import Environment
 
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")

@@ -55,14 +55,14 @@ def panels(figure: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _grid(figure: dict[str, Any]) -> tuple[int, int]:
-    """Panels beside each other, and above each other."""
+    """How many panels stand side by side, and how many above each other."""
     count = len(panels(figure))
     across = min(count, int(figure.get("columns", 1)))
     return across, -(-count // across)
 
 
 def _grow(panel: dict[str, Any], side: str, more: float, place: str) -> None:
-    """One side of a panel longer or shorter; what its marks have at fixed places moves along."""
+    """Change one side of a panel; marks at fixed places move along."""
     if not more:
         return
     old = panel[side]

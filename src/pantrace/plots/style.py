@@ -22,7 +22,7 @@ DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3])
 
 
 class Look(NamedTuple):
-    """How one label is drawn, so that it can be told from every other one, also without its colour."""
+    """How one label is drawn, so that it differs from all others even without colour."""
 
     colour: str
     fill: str
@@ -68,7 +68,7 @@ def _lighter(colour: str, share: float) -> str:
 
 
 def figure(title: str, subtitle: list[str], body: dict[str, Any], *, offset: int = 14) -> dict[str, Any]:
-    """A whole figure: the body with its title, on white, in the house's type."""
+    """A whole figure: the body with its title, on white, in our typeface."""
     heading: dict[str, Any] = {
         "text": title,
         "anchor": "start",
@@ -117,7 +117,7 @@ def words(metric: str) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """A text that fits, its middle left out when it is longer."""
+    """A text that fits; if it is longer, its middle is left out."""
     if len(text) <= length:
         return text
     front = (length - 1) * 2 // 3
@@ -125,7 +125,7 @@ def shorten(text: str, length: int) -> str:
 
 
 def decimals(values: Iterable[float]) -> int:
-    """How many decimals a column of numbers needs: two figures of the smallest, never fewer than two of a share."""
+    """How many decimals a column of numbers needs: two digits of the smallest, at least two for shares."""
     sizes = [abs(value) for value in values if value]
     if not sizes or max(sizes) >= 1000:
         return 0 if sizes else 2
@@ -135,7 +135,7 @@ def decimals(values: Iterable[float]) -> int:
 
 
 def number(value: float) -> str:
-    """A number as a label: two decimals for shares, three figures for the small, few for the large."""
+    """A number as a label: two decimals for shares, three digits for small numbers, few for large ones."""
     size = abs(value)
     if size == 0:
         return "0"
@@ -155,6 +155,6 @@ def with_sign(value: float, places: int) -> str:
 
 
 def lookup(texts: Sequence[str], length: int) -> str:
-    """Texts, shortened, as an array of Vega's expression language."""
+    """Texts, shortened, as an array in Vega's expression language."""
     quoted = (shorten(" ".join(text.split()), length).replace("\\", "\\\\").replace("'", "\\'") for text in texts)
     return "[" + ", ".join(f"'{text}'" for text in quoted) + "]"

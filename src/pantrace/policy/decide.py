@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pantrace.model import Decision, Measure, Scale, Score, apart_in_words
-from pantrace.wire.grades import GRADES
+from pantrace.wire.inspect_grades import GRADES
 
 from .profile import Profile
 
@@ -37,12 +37,12 @@ def decide(
     contract: str | None = None,
     measures: Mapping[str, Measure] | None = None,
 ) -> Decision:
-    """The decision on one sample. A definite failure fails; else what could not be evaluated leaves it undecided.
+    """The decision on one sample. A definite failure fails; otherwise what could not be evaluated leaves it undecided.
 
     `required` and `contract` are what the sample's case names: the evals it requires, its output contract. `measures`
     says which measure a name in the profile means: an address, an alias, or a metric for its main one."""
     known = measures or {}
-    scores = [*(_with_ends(score, known) for score in scores), *_measured(scores, profile, known)]
+    scores = [*(_with_ends(score, known) for score in scores), *_measure_scores(scores, profile, known)]
     wanted = profile.metrics
     by_name = {score.name: score for score in scores}
     # The original texts list metrics in the order of the case.
@@ -57,19 +57,19 @@ def decide(
     if failures:
         below = profile.hard_fail.below
         assert below is not None
-        reasons.append(f"Hard-fail metrics (<{below:.2f}): {_listed(failures)}")
+        reasons.append(f"Hard-fail metrics (<{below:.2f}): {_list_values(failures)}")
     held = by_name.get(CONTRACT) if profile.hard_fail.contract else None
     if held is not None and held.value is False:
         reasons.append(f"Contract violation: {held.explanation or 'the answer breaks its contract'}")
     missed = [
-        _told(name, value, "<", profile.thresholds[name], known)
+        _missed_bound(name, value, "<", profile.thresholds[name], known)
         for name, value in values.items()
         if name in profile.thresholds and name not in hard and value < profile.thresholds[name]
     ]
     if missed:
         reasons.append(f"Below threshold: {', '.join(missed)}")
     exceeded = [
-        _told(name, value, ">", limit, known)
+        _missed_bound(name, value, ">", limit, known)
         for name, value in (values | limited).items()
         if (limit := profile.limits.get(name)) is not None and value > limit
     ]
@@ -99,8 +99,8 @@ def decide(
     return _decision(sample, profile, None if open_questions else True, composite, open_questions, values)
 
 
-def _measured(scores: Sequence[Score], profile: Profile, known: Mapping[str, Measure]) -> list[Score]:
-    """A score of its own for each name in the profile that means one measure of a metric."""
+def _measure_scores(scores: Sequence[Score], profile: Profile, known: Mapping[str, Measure]) -> list[Score]:
+    """A separate score for each name in the profile that means one measure of a metric."""
     named = {score.name for score in scores}
     by_metric = {score.name: score for score in scores if score.values}
     found = []
@@ -117,7 +117,7 @@ def _measured(scores: Sequence[Score], profile: Profile, known: Mapping[str, Mea
 
 
 def _with_ends(score: Score, known: Mapping[str, Measure]) -> Score:
-    """A score with the scale that its measure declares, also where neither end is good."""
+    """A score with the scale that its measure declares, even if neither end is good."""
     measure = known.get(score.name)
     if measure is None or score.scale is not None:
         return score
@@ -125,7 +125,7 @@ def _with_ends(score: Score, known: Mapping[str, Measure]) -> Score:
 
 
 def _limited(score: Score, profile: Profile) -> float | None:
-    """A number that has a limit and no upper end: it is compared as it is, whatever scale the profile has."""
+    """A number that has a limit and no upper end, compared as it is, whatever scale the profile has."""
     scale, value = score.scale, score.value
     if score.name not in profile.limits or score.status != "scored" or isinstance(value, str | None):
         return None
@@ -134,13 +134,13 @@ def _limited(score: Score, profile: Profile) -> float | None:
 
 
 def _only_limited(reading: Reading, limited: Mapping[str, float], profile: Profile) -> bool:
-    """Whether all that the profile asks of a metric is a limit, which needs no scale."""
+    """Whether the profile only sets a limit for a metric, which needs no scale."""
     others = (*profile.thresholds, *profile.weights, *profile.hard_fail.metrics)
     return reading.name in limited and reading.name not in others
 
 
-def _told(name: str, value: float, sign: str, bound: float, known: Mapping[str, Measure]) -> str:
-    """The number and what it misses, with the digits that tell them apart."""
+def _missed_bound(name: str, value: float, sign: str, bound: float, known: Mapping[str, Measure]) -> str:
+    """The number and the bound it misses, with enough digits to tell them apart."""
     measure = known.get(name)
     unit = measure.unit if measure is not None and measure.unit in ("USD", "tokens", "s") else None
     one, other = apart_in_words(value, bound, unit)
@@ -168,7 +168,7 @@ def _decision(
 
 
 def _only_reading(name: str, scores: Sequence[Score], profile: Profile) -> Reading:
-    """What the scores of one name come to: of several that differ, none is more right than the others."""
+    """The reading of all scores of one name; if they differ, none is more right than the others."""
     named = [score for score in scores if score.name == name]
     made = [score for score in named if score.status == "scored"] or named[-1:]
     if len({(score.value, score.scale) for score in made}) > 1 and not profile.as_stored:
@@ -192,14 +192,14 @@ def _reading(score: Score, profile: Profile) -> Reading:
         return Reading(name, None, f"is a word ({score.value!r}), not a number", unmade)
     if not isfinite(value):
         # No comparison with it is true, so that no threshold would ever fail it.
-        return Reading(name, None, f"is {score.value}, which is no number", unmade)
+        return Reading(name, None, f"is {score.value}, which is not a number", unmade)
     if profile.require_calibrated and _is_judged(score) and score.details.get("calibrated") is not True:
         return Reading(name, None, "comes from a judge that was not calibrated")
     return _scaled(score, float(value), profile)
 
 
 def _unmade(score: Score, profile: Profile) -> Literal["undecided", "fail", "ignore"]:
-    """What it means that the score could not be made."""
+    """What it means that a score could not be made."""
     return "ignore" if score.name in profile.optional else profile.unscored
 
 
@@ -218,7 +218,7 @@ def _scaled(score: Score, value: float, profile: Profile) -> Reading:
         if counts or low <= value <= high:
             # What has no upper end cannot be brought to another scale, and needs none to be held against a number.
             return Reading(score.name, value)
-        why = f"={value:g} declares no scale and lies outside {low:g} to {high:g}"
+        why = f"={value:g} declares no scale and is outside {low:g} to {high:g}"
         return Reading(score.name, None, why, _unmade(score, profile))
     if scale.low == scale.high:
         return Reading(score.name, None, "has a scale without width", _unmade(score, profile))
@@ -251,7 +251,7 @@ def _composite(values: dict[str, float], scores: dict[str, Score], profile: Prof
 
 
 def _absent(scores: dict[str, Score], profile: Profile, required: Iterable[str], contract: str | None) -> list[str]:
-    """What nobody evaluated, of what the case requires and the profile demands."""
+    """What was not evaluated of what the case requires and the profile demands."""
     needed = list(dict.fromkeys(required))
     found = [f"{name} is required by the case and was not evaluated" for name in needed if name not in scores]
     if profile.unscored == "undecided" and not profile.as_stored:
@@ -272,5 +272,5 @@ def _absent(scores: dict[str, Score], profile: Profile, required: Iterable[str],
     return found
 
 
-def _listed(values: dict[str, float]) -> str:
+def _list_values(values: dict[str, float]) -> str:
     return ", ".join(f"{name}={value:.2f}" for name, value in values.items())

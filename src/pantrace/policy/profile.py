@@ -13,6 +13,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.wire import toml
+from pantrace.wire.text_file import exists
 
 
 class HardFail(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,7 +70,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return list(dict.fromkeys(named))
 
     def only_weighs(self, metric: str) -> bool:
-        """Whether a metric has a part in the composite and nothing else."""
+        """Whether a metric only counts in the composite."""
         return metric not in (*self.thresholds, *self.limits, *self.hard_fail.metrics)
 
     @property
@@ -93,7 +94,7 @@ def _built_in() -> dict[str, Profile]:
 
 
 def profile_names() -> list[str]:
-    """Names of the profiles that come with pantrace."""
+    """The names of the profiles that come with pantrace."""
     return sorted(_built_in())
 
 
@@ -102,7 +103,7 @@ def load_profile(name_or_path: str) -> Profile:
     if name_or_path in _built_in():
         return _built_in()[name_or_path]
     path = Path(name_or_path)
-    if path.suffix in _FILES or path.exists():
+    if path.suffix in _FILES or exists(path):
         profile = _from_file(path)
         _check(profile, str(path))
         return profile
@@ -115,11 +116,11 @@ _FILES = (".toml", ".json", ".yaml", ".yml")
 
 
 def _from_file(path: Path) -> Profile:
-    from . import foreign
+    from . import foreign_profiles
 
     if path.suffix == ".json":
-        return foreign.from_criteria(path)
-    return foreign.from_rubric(path) if path.suffix in _FILES[2:] else toml.load_file(path, Profile)
+        return foreign_profiles.from_criteria(path)
+    return foreign_profiles.from_rubric(path) if path.suffix in _FILES[2:] else toml.load_file(path, Profile)
 
 
 def _check(profile: Profile, name: str) -> None:
@@ -127,11 +128,18 @@ def _check(profile: Profile, name: str) -> None:
     numbers += [*(profile.scale or ()), *(each for each in (profile.composite_min, profile.hard_fail.below) if each)]
     # No number is below nan, so a threshold of nan would pass everything.
     if any(isnan(number) for number in numbers):
-        raise UsageError(f"{name}: nan is no threshold, limit, weight or scale; nothing could ever miss it")
+        raise UsageError(
+            f"{name}: nan cannot be a threshold, limit, weight or scale, because nothing could ever miss it"
+        )
     if negative := [metric for metric, weight in profile.weights.items() if weight < 0]:
         raise UsageError(f"{name}: the weight of {negative[0]} is negative")
     if not profile.metrics and not profile.hard_fail.contract:
         raise UsageError(f"{name}: the profile names no metric, so it could never decide")
+    can_fail = (profile.thresholds, profile.limits, profile.hard_fail.metrics, profile.hard_fail.contract)
+    if not any(can_fail) and profile.composite_min is None:
+        raise UsageError(
+            f"{name}: weights alone can never fail; add composite_min, [thresholds], [limits] or [hard_fail]"
+        )
     if profile.composite_min is not None and not profile.weights:
         raise UsageError(f"{name}: composite_min needs weights")
     if profile.weights and sum(profile.weights.values()) <= 0:

@@ -12,10 +12,10 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from pantrace.errors import UsageError
-from pantrace.model import Agent, Outcome, Part, Step, StepError, Text, Thinking, Tool, ToolCall, Usage, said
+from pantrace.model import Agent, Outcome, Part, Step, StepError, Text, Thinking, Tool, ToolCall, Usage, step_text
 from pantrace.wire.journal import Did, State, SubAgent
 from pantrace.wire.openai_chat import step_from
-from pantrace.wire.usage_words import usage_of
+from pantrace.wire.usage_names import usage_of
 
 from .file import Journal, plain
 from .tool import ToolRun, calling, recorded
@@ -251,7 +251,7 @@ def failure(error: str | BaseException | None) -> StepError | None:
 
 def _said(step: Step) -> tuple[str, str | None]:
     """What is the same when it is said again: by whom, and the words or what a tool gave."""
-    words = said(step)
+    words = step_text(step)
     if words is None and step.parts:
         words = " ".join(getattr(part, "id", None) or getattr(part, "call_id", None) or "" for part in step.parts)
     return step.role, words

@@ -111,4 +111,4 @@ def _text(value: Any) -> str:
     try:
         return str(value)
     except Exception as error:  # noqa: BLE001 -- as above
-        return f"({type(value).__name__}, whose text cannot be had: {type(error).__name__})"
+        return f"({type(value).__name__}, without a text: {type(error).__name__})"

@@ -84,7 +84,7 @@ class Recorder(AgentRecorder):
     def outcome(self, status: Status, reason: str | None = None, *, reward: float | None = None) -> None:
         """How it ended, as the program sees it."""
         if status not in get_args(Status):
-            raise UsageError(f"{status!r} is no outcome; there are {', '.join(get_args(Status))}")
+            raise UsageError(f"{status!r} is not an outcome; there are {', '.join(get_args(Status))}")
         self._outcome = Outcome(status=status, reason=reason, reward=reward)
 
     def response(self, text: str) -> None:
@@ -135,4 +135,4 @@ def _case(given: str | Mapping[str, Any] | Case | None) -> Case | None:
     try:
         return msgspec.convert(plain(dict(given)), Case)
     except msgspec.ValidationError as error:
-        raise UsageError(f"that is no case: {error}") from None
+        raise UsageError(f"not a case: {error}") from None

@@ -19,12 +19,12 @@ def read_body(file: BufferedIOBase, headers: Message, most: int) -> bytes:
     try:
         data = _sent(file, headers, most)
     except OSError as error:
-        raise ReadError(f"the request broke off: {error}") from None
+        raise ReadError(f"the request ended early: {error}") from None
     coding = (headers.get("content-encoding") or "identity").strip().lower()
     if coding == "identity":
         return data
     if coding != "gzip":
-        raise ReadError(f"the content-encoding {coding} is not understood; send gzip, or none")
+        raise ReadError(f"the content-encoding {coding} is not supported; send gzip, or none")
     return _unpacked(data, most)
 
 
@@ -33,7 +33,7 @@ def _sent(file: BufferedIOBase, headers: Message, most: int) -> bytes:
     if transfer is not None:
         # A sender of chunks need not know the length before; where both are told, the chunks count (RFC 9112, 6.3).
         if transfer.strip().lower() != "chunked":
-            raise ReadError(f"the transfer-encoding {transfer} is not understood; send chunked, or a content-length")
+            raise ReadError(f"the transfer-encoding {transfer} is not supported; send chunked, or a content-length")
         return _chunks(file, most)
     size = headers.get("content-length")
     if size is None or not re.fullmatch("[0-9]{1,12}", size) or int(size) > most:
@@ -65,14 +65,14 @@ def _chunks(file: BufferedIOBase, most: int) -> bytes:
 def _line(file: BufferedIOBase) -> bytes:
     line = file.readline(_LINE)
     if not line.endswith(b"\n"):
-        raise ReadError("the request broke off between two chunks" if len(line) < _LINE else "a line is too long")
+        raise ReadError("the request ended early between two chunks" if len(line) < _LINE else "a line is too long")
     return line
 
 
 def _exactly(file: BufferedIOBase, size: int) -> bytes:
     data = file.read(size)
     if len(data) < size:
-        raise ReadError(f"the request broke off: {len(data):,} of {size:,} bytes came")
+        raise ReadError(f"the request ended early: {len(data):,} of {size:,} bytes came")
     return data
 
 
@@ -85,5 +85,5 @@ def _unpacked(data: bytes, most: int) -> bytes:
     if unpacker.unconsumed_tail:
         raise ReadError(f"unpacks to more than {most:,} bytes")
     if not unpacker.eof:
-        raise ReadError("not gzip: it breaks off")
+        raise ReadError("not gzip: it is cut off")
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.matching.turns import numbered_turns
 from pantrace.matching.values import alike
 from pantrace.model import (
@@ -24,17 +24,17 @@ from pantrace.model import (
     call_pairs,
     final_response,
     is_prompt,
-    said,
+    step_text,
 )
-from pantrace.wire.json import encode
+from pantrace.wire.json import text_or_json
 from pantrace.wire.patterns import TooSlow, search
 
-from .language import Condition, Fits, Rule, RuleFile, Texts
+from .language import ANY_TOOL, Condition, Fits, Rule, RuleFile, Texts
 from .paths import USUAL, Searched, paths_in
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Whether a demand is met; None: it cannot be said of this trajectory."""
+    """Whether a demand is met; None if the trajectory does not tell."""
 
     holds: bool | None
     reason: str
@@ -42,7 +42,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def rule_scores(sample: Sample, rules: RuleFile) -> list[Score]:
-    """A score of each rule."""
+    """A score for each rule."""
     return [rule_score(sample, rule, rules) for rule in rules.rule]
 
 
@@ -51,6 +51,7 @@ def rule_score(sample: Sample, rule: Rule, rules: RuleFile) -> Score:
     maker = Maker(name=f"{rules.name}/{rule.id}", kind="check", version=rules.version)
     if sample.trajectory is None:
         return _not_applicable(rule, "there is no trajectory", maker)
+    # Shared by `when` and `expect`.
     seen = _Seen(sample.trajectory, rules)
     try:
         if rule.when is not None:
@@ -81,7 +82,7 @@ def _not_applicable(rule: Rule, reason: str, maker: Maker) -> Score:
 
 
 class _Seen:
-    """A trajectory as rules look at it; each look is taken once."""
+    """A trajectory as rules look at it; each property is computed once."""
 
     def __init__(self, trajectory: Trajectory, rules: RuleFile):
         self.trajectory = trajectory
@@ -96,7 +97,7 @@ class _Seen:
             verdicts.append(self._each(condition))
         if condition.not_called is not None:
             found = self._calls_of(condition.not_called, condition)
-            word = _listed(condition.not_called)
+            word = _list_texts(condition.not_called)
             verdicts.append(Finding(not found, f"{word} was {'called' if found else 'not called'}", _ids(found)))
         if condition.called is not None:
             verdicts.append(self._calls(condition))
@@ -133,9 +134,10 @@ class _Seen:
             answer = final_response(Trajectory(steps=tuple(steps), response=self.trajectory.response if last else None))
             spoken = [step for step in steps if step.role == "agent"]
             # A response that the source states apart belongs to the last step that could have given it.
-            by = [step for step in spoken if said(step) == answer] or (spoken or steps if last else [])
+            by = [step for step in spoken if step_text(step) == answer] or (spoken or steps if last else [])
             return [(answer, by[-1])] if answer is not None and by else []
         if where == "tool_output":
+            # By identity: two steps may be equal.
             mine = {id(step) for step in steps}
             results = [(pair.result, pair.step) for pair in self.pairs if pair.result and id(pair.step) in mine]
             return [(text, step) for result, step in results for text in _answer_texts(result)]
@@ -144,7 +146,7 @@ class _Seen:
                 (part.text, step) for step in steps for part in step.parts if isinstance(part, Thinking) and part.text
             ]
         wanted = is_prompt if where in ("last_prompt", "any_prompt") else _answers
-        found = [(text, step) for step in steps if wanted(step) and (text := said(step)) is not None]
+        found = [(text, step) for step in steps if wanted(step) and (text := step_text(step)) is not None]
         return found[-1:] if where == "last_prompt" else found
 
     def _text(self, condition: Condition) -> Finding:
@@ -154,6 +156,7 @@ class _Seen:
             forbids_only = condition.lacks is not None and not (
                 condition.contains or condition.contains_any or condition.matches
             )
+            # No text cannot contain what is demanded; but that it lacks a forbidden word says nothing.
             return Finding(None if forbids_only else False, f"there is no {where}")
         # A forbidden word anywhere is a breach; what is demanded needs to stand in one of the texts.
         bad = [(verdict, step) for text, step in texts if (verdict := _forbidden(text, condition, where)) is not None]
@@ -177,15 +180,16 @@ class _Seen:
     def _calls_of(self, words: Texts, condition: Condition) -> list[CallPair]:
         names = self._names(words)
         mine = {id(step) for step in self._steps(condition)}
-        return [pair for pair in self.pairs if pair.call.name in names and id(pair.step) in mine]
+        return [pair for pair in self.pairs if _is_named(pair, names) and id(pair.step) in mine]
 
     def _calls(self, condition: Condition) -> Finding:
         assert condition.called is not None
-        word = _listed(condition.called)
+        word = _list_texts(condition.called)
         found = [pair for pair in self._calls_of(condition.called, condition) if self._fits(pair, condition)]
-        wanted = f"{word}{_described(condition)}"
+        wanted = f"{word}{_describe(condition)}"
         if condition.before is not None:
             return self._before(condition, found, wanted)
+        # `called` alone means at least once; with `at_most` it may be never.
         low = 1 if condition.at_least is None and condition.at_most is None else condition.at_least or 0
         high = condition.at_most
         holds = len(found) >= low and (high is None or len(found) <= high)
@@ -195,7 +199,7 @@ class _Seen:
     def _before(self, condition: Condition, found: list[CallPair], wanted: str) -> Finding:
         assert condition.before is not None
         later = self._calls_of(condition.before, condition)
-        other = _listed(condition.before)
+        other = _list_texts(condition.before)
         if not later:
             return Finding(None, f"{other} was not called")
         order = {id(pair): place for place, pair in enumerate(self.pairs)}
@@ -205,7 +209,7 @@ class _Seen:
     def _fits(self, pair: CallPair, condition: Condition) -> bool:
         if condition.path is not None and not any(_value_fits(path, condition.path) for path in self._paths(pair)):
             return False
-        if condition.failed is not None and self._failed(pair) is not condition.failed:
+        if condition.failed is not None and self._has_failed(pair) is not condition.failed:
             return False
         given = pair.call.arguments if isinstance(pair.call.arguments, dict) else {}
         for name, fits in (condition.arguments or {}).items():
@@ -213,13 +217,13 @@ class _Seen:
                 return False
         return True
 
-    def _failed(self, pair: CallPair) -> bool | None:
+    def _has_failed(self, pair: CallPair) -> bool | None:
         """Whether a call failed, as the metrics count it; None without an answer."""
         return None if pair.result is None else id(pair.result) in recording_of(self.trajectory).failed
 
     def _each(self, condition: Condition) -> Finding:
         assert condition.each is not None
-        word = _listed(condition.each)
+        word = _list_texts(condition.each)
         wanted = self._calls_of(condition.each, condition)
         judged = [pair for pair in wanted if not _spared(self._paths(pair), condition.except_)]
         if not judged:
@@ -231,16 +235,17 @@ class _Seen:
         for pair in self.pairs:
             if id(pair) in chosen:
                 broken += [(pair, path) for path in self._uncovered(pair, looked, condition)]
-            if pair.call.name in before:
+            if _is_named(pair, before):
                 looked = looked or Searched()
+                # A search without a path looks at the whole working directory.
                 for path in self._paths(pair) or ["."]:
                     looked.add(path)
         if broken:
             listed = ", ".join(dict.fromkeys(path for _, path in broken if path))
             what = f" of {listed}" if listed else ""
-            reason = f"{word}{what} without {_listed(condition.preceded_by or '')} before it"
+            reason = f"{word}{what} without {_list_texts(condition.preceded_by or '')} before it"
             return Finding(False, reason, _ids([pair for pair, _ in broken]))
-        return Finding(True, f"all {len(judged)} calls of {word} come after {_listed(condition.preceded_by or '')}")
+        return Finding(True, f"all {len(judged)} calls of {word} come after {_list_texts(condition.preceded_by or '')}")
 
     def _uncovered(self, pair: CallPair, looked: Searched | None, condition: Condition) -> list[str]:
         """Paths of a call that no earlier call looked at; [""] for a call without paths and nothing before it."""
@@ -248,6 +253,10 @@ class _Seen:
         if not condition.same_path or not paths:
             return [] if looked is not None else paths[:1] or [""]
         return [path for path in paths if looked is None or not looked.covers(path)]
+
+
+def _is_named(pair: CallPair, names: set[str]) -> bool:
+    return pair.call.name in names or ANY_TOOL in names
 
 
 def _about_text(condition: Condition) -> bool:
@@ -284,13 +293,13 @@ def _text_fits(text: str, condition: Condition, where: str) -> Finding:
         if match is None:
             return Finding(False, f"the {where} does not match {condition.matches!r}")
         return Finding(True, f"the {where} has {match[0]!r}")
-    return Finding(True, f"the {where} is as demanded")
+    return Finding(True, f"the {where} is as required")
 
 
 def _value_fits(value: Any, fits: Fits | str | float) -> bool:
     if not isinstance(fits, Fits):
         return alike(value, fits)
-    text = _as_text(value)
+    text = text_or_json(value)
     if fits.equals is not None and not alike(value, fits.equals):
         return False
     if any(word not in text for word in _list(fits.contains)):
@@ -298,13 +307,9 @@ def _value_fits(value: Any, fits: Fits | str | float) -> bool:
     return fits.matches is None or search(fits.matches, text) is not None
 
 
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else encode(value).decode("utf-8", "replace")
-
-
 def _answer_texts(result: ToolResult) -> list[str]:
-    """What a tool gave back: its output and, where it failed, the error."""
-    texts = [_as_text(each) for each in (result.output, result.error) if each is not None]
+    """What a tool returned: its output and, if it failed, the error."""
+    texts = [text_or_json(each) for each in (result.output, result.error) if each is not None]
     return list(dict.fromkeys(texts))
 
 
@@ -312,14 +317,14 @@ def _list(texts: Texts | None) -> list[str]:
     return [] if texts is None else [texts] if isinstance(texts, str) else texts
 
 
-def _listed(texts: Texts) -> str:
+def _list_texts(texts: Texts) -> str:
     return " or ".join(_list(texts))
 
 
-def _described(condition: Condition) -> str:
-    """What is demanded of the calls, as words behind the tool's name."""
+def _describe(condition: Condition) -> str:
+    """The demand on the calls, as words behind the tool's name."""
     wanted = condition.path.contains or condition.path.equals if isinstance(condition.path, Fits) else condition.path
-    where = f" on {_listed(wanted)}" if isinstance(wanted, str | list) else ""
+    where = f" on {_list_texts(wanted)}" if isinstance(wanted, str | list) else ""
     given = f" with a matching {', '.join(condition.arguments)}" if condition.arguments else ""
     ended = {None: "", True: " (failed calls only)", False: " (successful calls only)"}[condition.failed]
     return where + given + ended
@@ -335,6 +340,7 @@ def _ids(pairs: list[CallPair]) -> tuple[str, ...]:
 
 def _all(verdicts: list[Finding]) -> Finding:
     """Broken if one is broken, else unknown if one is unknown."""
+    # A breach is certain whatever is unknown beside it.
     for wanted in (False, None):
         found = [verdict for verdict in verdicts if verdict.holds is wanted]
         if found:
@@ -344,6 +350,7 @@ def _all(verdicts: list[Finding]) -> Finding:
 
 def _any(verdicts: list[Finding]) -> Finding:
     """Met if one is met, else unknown if one is unknown."""
+    # One that is met decides; the unknown ones do not matter then.
     for wanted in (True, None):
         found = [verdict for verdict in verdicts if verdict.holds is wanted]
         if found:

@@ -12,7 +12,10 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.wire import toml
+from pantrace.wire.text_file import exists, read_text
 
+ANY_TOOL = "*"
+"""In place of a tool's name: whichever was called."""
 Texts = str | list[str]
 Turn = int | Literal["first", "last"]
 
@@ -33,7 +36,7 @@ class Condition(
     forbid_unknown_fields=True,
     rename={"in_": "in", "all_": "all", "any_": "any", "not_": "not", "except_": "except"},
 ):
-    """One demand on a trajectory: about text, about calls, or made of other demands."""
+    """One demand on a trajectory: on text, on calls, or made of other demands."""
 
     in_: Literal["final_response", "any_response", "last_prompt", "any_prompt", "tool_output", "thinking"] | None = None
     """Where to look for text."""
@@ -107,11 +110,12 @@ class RuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load_rules(name_or_path: str) -> RuleFile:
-    """A rule file by its path, or a pack by its name."""
+    """A rule file by path, or a pack by name."""
     path = Path(name_or_path)
-    if path.suffix == ".toml" or path.exists():
-        rules = toml.load_file(path, RuleFile)
-        _check(rules, str(path), path.read_text("utf-8-sig"))
+    if path.suffix == ".toml" or exists(path):
+        text = read_text(path)  # once: a pipe is empty the second time
+        rules = toml.load(text, str(path), RuleFile)
+        _check(rules, str(path), text)
         return rules
     if name_or_path not in packs():
         raise UsageError(f"no rule file and no pack {name_or_path!r}; packs: {', '.join(packs())}")
@@ -120,7 +124,7 @@ def load_rules(name_or_path: str) -> RuleFile:
 
 
 def with_tool_map(rules: RuleFile, logical_names: Mapping[str, str]) -> RuleFile:
-    """A rule file that knows tools by their physical names, too, wherever it speaks of their logical ones."""
+    """A rule file that also knows tools by their physical names."""
     found = {
         alias: [*names, *(name for name, logical in logical_names.items() if logical in names and name not in names)]
         for alias, names in rules.tools.items()
@@ -129,16 +133,16 @@ def with_tool_map(rules: RuleFile, logical_names: Mapping[str, str]) -> RuleFile
 
 
 def packs() -> list[str]:
-    """Names of the packs that come with pantrace."""
+    """The names of the packs that come with pantrace."""
     folder = resources.files(__package__).joinpath("packs")
     return sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml"))
 
 
 def _check(rules: RuleFile, name: str, text: str) -> None:
-    """Refuse what a reader of the file would misunderstand: a rule must never pass because it demands nothing."""
+    """Refuse what a reader of the file would misunderstand. A rule must never pass because it demands nothing."""
     for word, listed in rules.tools.items():
         if not listed:
-            raise UsageError(f"{name}: line {toml.line_of(text, f'tools.{word}')}: {word!r} stands for no tool")
+            raise UsageError(f"{name}: line {toml.line_of(text, f'tools.{word}')}: {word!r} has no tools")
     seen: set[str] = set()
     for number, rule in enumerate(rules.rule):
         wrong = [f"there is another rule {rule.id}"] if rule.id in seen else []
@@ -176,11 +180,11 @@ _NEEDS = {
 
 
 def _senseless(condition: Condition) -> str | None:
-    """What makes a condition say nothing, or not what it seems to say."""
+    """Why a condition says nothing, or not what it seems to say; None if it is fine."""
     given = msgspec.to_builtins(condition)
     empty = [key for key in (*_DEMANDS, "before", "preceded_by") if given[key] in ("", []) or "" in _words(given[key])]
     if empty:
-        return f"demands nothing: {empty[0]} is empty"
+        return f"requires nothing: {empty[0]} is empty"
     off = ("ignore_case", "same_path")
     stated = {key for key, value in given.items() if value is not None and value != [] and (value or key not in off)}
     if stated <= {"in", "ignore_case", "turn"}:
@@ -196,29 +200,29 @@ def _senseless(condition: Condition) -> str | None:
 
 
 def _miscounted(condition: Condition) -> str | None:
-    """What makes a number of calls hold everywhere, or nowhere."""
+    """Why a number of calls holds always or never; None if it is fine."""
     low, high = condition.at_least, condition.at_most
     if (low is not None and low < 0) or (high is not None and high < 0):
         return "has a negative number of calls"
     if low == 0 and high is None:
-        return "demands nothing: at_least = 0 holds everywhere"
+        return "requires nothing: at_least = 0 is always true"
     if low is not None and high is not None and low > high:
-        return f"can never hold: at_least = {low} is more than at_most = {high}"
+        return f"can never be true: at_least = {low} is more than at_most = {high}"
     return None
 
 
 def _formless(condition: Condition) -> str | None:
-    """An argument or a path of which nothing is demanded."""
+    """An argument or path of which nothing is demanded."""
     if condition.arguments == {}:
-        return "demands nothing: arguments is empty"
+        return "requires nothing: arguments is empty"
     fits = {"path": condition.path, **{f"arguments.{name}": each for name, each in (condition.arguments or {}).items()}}
     for name, each in fits.items():
         if isinstance(each, Fits):
             demands = [each.equals, each.contains, each.matches]
             if all(demand is None for demand in demands) or each.contains in ("", []) or each.matches == "":
-                return f"demands nothing: {name} is empty"
+                return f"requires nothing: {name} is empty"
         elif name == "path" and each == "":
-            return "demands nothing: path is empty"
+            return "requires nothing: path is empty"
     return None
 
 
@@ -227,7 +231,7 @@ def _words(value: object) -> list[object]:
 
 
 def _every(condition: Condition | None) -> list[Condition]:
-    """A condition and all that it is made of."""
+    """A condition and all conditions inside it."""
     if condition is None:
         return []
     inner = [*(condition.all_ or []), *(condition.any_ or []), *([condition.not_] if condition.not_ else [])]
@@ -243,16 +247,16 @@ def _patterns(condition: Condition | None) -> list[str]:
 
 
 def tool_names(rules: RuleFile) -> set[str]:
-    """Every tool name that the rules speak of, aliases resolved."""
+    """Every tool name in the rules, aliases resolved."""
     found: set[str] = set()
     for rule in rules.rule:
         for condition in (rule.when, rule.expect):
             found |= _tools(condition)
-    return {name for word in found for name in rules.tools.get(word, [word])}
+    return {name for word in found for name in rules.tools.get(word, [word])} - {ANY_TOOL}
 
 
 def demanded_arguments(rules: RuleFile) -> set[tuple[str, str]]:
-    """Tool words and the arguments that the rules look at in their calls."""
+    """Tools and the arguments that the rules look at in their calls."""
     return {
         (word, argument)
         for rule in rules.rule

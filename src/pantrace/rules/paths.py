@@ -32,7 +32,7 @@ def _select(value: Any, steps: list[str]) -> Iterator[str]:
 
 
 class Searched:
-    """Folders and files that were looked at; asking does not take longer the more there are."""
+    """Folders and files that were looked at; a lookup takes no longer the more there are."""
 
     def __init__(self) -> None:
         self._absolute: set[tuple[str, ...]] = set()
@@ -60,5 +60,6 @@ def covers(folder: str, path: str) -> bool:
 
 
 def _segments(path: str) -> tuple[str, ...]:
+    # Recordings from Windows have backslashes.
     clean = posixpath.normpath(path.replace("\\", "/").strip())
     return tuple(part for part in clean.split("/") if part not in ("", "."))

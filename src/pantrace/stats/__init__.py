@@ -17,6 +17,7 @@ from .detectable import (
 )
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, normal_quantile
 from .means import cases_for_t, clustered_mean, mean
+from .multiple_comparisons import benjamini_hochberg, holm
 from .paired import (
     PairedDifference,
     differences_of,
@@ -37,7 +38,6 @@ from .power import (
     samples_needed,
 )
 from .proportions import difference_of_intervals, newcombe, pooled_share, share_over_cases, tango, wilson
-from .several import benjamini_hochberg, holm
 from .skewed import (
     bootstrap_t,
     least_skewed,

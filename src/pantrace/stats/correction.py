@@ -22,8 +22,8 @@ def corrected_rate(counted: Count, sensitivity: Count, specificity: Count, confi
     if hit + spared <= 1:
         raise TooFew("the judge is no better than chance, so its rate says nothing")
     z = normal_quantile(confidence)
-    p, n = _moved(counted, z * z)
-    (q1, m1), (q0, m0) = _moved(sensitivity, 2), _moved(specificity, 2)
+    p, n = _shrunk_share(counted, z * z)
+    (q1, m1), (q0, m0) = _shrunk_share(sensitivity, 2), _shrunk_share(specificity, 2)
     apart = q0 + q1 - 1
     if apart <= 0:
         raise TooFew("too few labels to tell the judge from chance")
@@ -39,7 +39,7 @@ def corrected_rate(counted: Count, sensitivity: Count, specificity: Count, confi
     )
 
 
-def _moved(count: Count, added: float) -> tuple[float, float]:
+def _shrunk_share(count: Count, added: float) -> tuple[float, float]:
     """A share with so many trials added, half of them successes."""
     successes, trials = count
     return (successes + added / 2) / (trials + added), trials + added

@@ -1,5 +1,5 @@
-"""What could have been seen: the least true difference that a test finds with a given power, at this size and with data
-like these."""
+"""The smallest difference that could have been found: by which test, with which power, at this size and with this
+data."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def pairs_by_mcnemar(only_first: float, only_second: float, alpha: float = ALPHA
 
 
 def _fewest(found: Callable[[int], float], low: int, high: int, power: float) -> float:
-    """The first number within these ends that finds with this power; the upper end if none below does."""
+    """The first number within these ends that reaches the power; the upper end if none below does."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if found(middle) >= power else (middle, high)
@@ -193,7 +193,7 @@ Drawn = tuple[Any, Any]
 
 
 def _drawn(side: Sums, dice: Any) -> Drawn:
-    """Resamples of a side's clusters around their mean, as far apart as those of a fresh run would be."""
+    """Resamples of a side's clusters around their mean, spread like those of a new run."""
     import numpy as np
 
     totals, counts = np.asarray(side.totals, float), np.asarray(side.counts, float)

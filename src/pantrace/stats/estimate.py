@@ -60,7 +60,7 @@ def t_quantile(confidence: float, freedom: float) -> float:
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function between two ends of different sign is zero."""
+    """Where a function is zero, between two ends at which it has different signs."""
     try:
         from scipy.optimize import brentq
     except ImportError:
@@ -69,7 +69,7 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def distributions() -> Any:
-    """scipy.stats, loaded when it is needed."""
+    """scipy.stats, imported when first needed."""
     try:
         from scipy import stats
     except ImportError:

@@ -11,12 +11,12 @@ SEED = 20260101
 """Bootstrap intervals are the same each time."""
 # With the data as they are as one more draw, p is a multiple of 1/10,000 and never 0.
 RESAMPLES = 9999
-NO_SPREAD = "all values are equal: no spread to take an interval from"
+NO_SPREAD = "all values are equal, so there is no interval"
 MISSED = "the interval allows for as many others as so few could have missed"
 
 
 def is_noise(spread: float, values: Sequence[float]) -> bool:
-    """Whether a spread is no more than what adding up such values leaves behind."""
+    """Whether a spread is no more than the rounding error of adding up such values."""
     return spread <= 1e-12 * max(map(abs, values), default=0.0)
 
 
@@ -31,8 +31,8 @@ def cases_for_t(values: Sequence[float]) -> int:
     return ceil(25 * skewness * skewness)
 
 
-def alike(value: float, n: int, bounds: Bounds, confidence: float = CONFIDENCE) -> Bounds:
-    """The interval of a mean of n values that are all the same and could have been anything within the bounds.
+def interval_of_equal_values(value: float, n: int, bounds: Bounds, confidence: float = CONFIDENCE) -> Bounds:
+    """The interval of a mean of n equal values that could have been anything within the bounds.
 
     Others may be so rare that n draws missed them: no more of them than Clopper and Pearson's upper limit of 0 in n,
     all at one end."""
@@ -42,7 +42,7 @@ def alike(value: float, n: int, bounds: Bounds, confidence: float = CONFIDENCE) 
 
 
 def bounded_t(value: float, error: float, freedom: float, bounds: Bounds | None, confidence: float) -> Bounds:
-    """A t interval, cut where values end."""
+    """A t interval, cut at the bounds of the values."""
     half = t_quantile(confidence, freedom) * error
     low, high = value - half, value + half
     return (low, high) if bounds is None else (max(low, bounds[0]), min(high, bounds[1]))
@@ -70,7 +70,7 @@ def without_spread(
     if bounds is None:
         note = NO_SPREAD if clusters == n else NO_SPREAD.replace("values", "clusters")
         return Estimate(value=value, n=n, method=method, note=note)
-    low, high = alike(value, clusters, bounds, confidence)
+    low, high = interval_of_equal_values(value, clusters, bounds, confidence)
     note = f"all {'values' if clusters == n else 'clusters'} are equal: {MISSED}"
     return Estimate(value=value, low=low, high=high, n=n, method="Clopper-Pearson", note=note)
 
@@ -87,7 +87,7 @@ def clustered_mean(
     if n == 0:
         raise TooFew("no value")
     average = fsum(values) / n
-    groups = _grouped([value - average for value in values], clusters)
+    groups = _by_cluster([value - average for value in values], clusters)
     count = len(groups)
     if count == n:
         return mean(values, confidence, bounds)
@@ -100,7 +100,7 @@ def clustered_mean(
     return Estimate(value=average, low=low, high=high, n=n, method="clustered t", note=f"{count} clusters")
 
 
-def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:
+def _by_cluster(values: Sequence[float], clusters: Sequence[Hashable]) -> list[list[float]]:
     groups: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         groups.setdefault(cluster, []).append(value)

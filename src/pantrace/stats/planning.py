@@ -81,7 +81,7 @@ def planned_difference(
 
 
 class Option(Record, frozen=True, kw_only=True):
-    """One way to see a difference."""
+    """One way to find a difference."""
 
     trials: int
     """Per case, on each side."""

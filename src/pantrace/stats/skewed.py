@@ -31,7 +31,7 @@ class Witness(NamedTuple):
 
 
 def widest(witnesses: Sequence[Witness]) -> Witness:
-    """What all of them agree on: the ends furthest out, the largest p."""
+    """The interval and p on which all methods agree: the outermost ends, the largest p."""
     lows, highs, ps = zip(*witnesses, strict=True)
     return Witness(min(lows), max(highs), max(ps))
 
@@ -102,7 +102,7 @@ def lognormal_pairs(before: Sequence[float], after: Sequence[float], confidence:
     centres = logs.mean(1) - (roots @ dice.standard_normal((DRAWS, 2, 1)))[:, :, 0] / sqrt(n)
     # Far out in the tail of few, widely spread values, a mean is too large for a number.
     means = np.exp(np.clip(centres + (roots**2).sum(2) / 2, -700, 700))
-    return _of_draws(means[:, 1] - means[:, 0], confidence)
+    return _witness_of_draws(means[:, 1] - means[:, 0], confidence)
 
 
 def lognormal_sides(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Witness:
@@ -117,10 +117,10 @@ def lognormal_sides(first: Sequence[float], second: Sequence[float], confidence:
         spread = logs.var(ddof=1) * (n - 1) / dice.chisquare(n - 1, DRAWS)
         centre = logs.mean() - np.sqrt(spread / n) * dice.standard_normal(DRAWS)
         means.append(np.exp(np.clip(centre + spread / 2, -700, 700)))
-    return _of_draws(means[1] - means[0], confidence)
+    return _witness_of_draws(means[1] - means[0], confidence)
 
 
-def _of_draws(draws: Any, confidence: float) -> Witness:
+def _witness_of_draws(draws: Any, confidence: float) -> Witness:
     import numpy as np
 
     ordered = np.sort(draws)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from .clusters import cluster_mean, sums_of
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, distributions, mirrored
-from .means import MISSED, RESAMPLES, SEED, alike, bounded_t, is_noise
+from .means import MISSED, RESAMPLES, SEED, bounded_t, interval_of_equal_values, is_noise
 from .proportions import newcombe
 from .skewed import FEW_FOR_SHAPE, MANY, Witness, bootstrap_t_difference, lognormal_sides, may_be_lognormal, widest
 
@@ -136,7 +136,8 @@ def _without_spread(one: _Side, two: _Side, bounds: Bounds | None, confidence: f
         note = f"{told}: no spread to take an interval from"
         return Estimate(value=difference, n=one.n + two.n, method=method, p=p, note=note)
     (low_a, high_a), (low_b, high_b) = (
-        alike(side.mean, size, bounds, confidence) for side, size in zip((one, two), sizes, strict=True)
+        interval_of_equal_values(side.mean, size, bounds, confidence)
+        for side, size in zip((one, two), sizes, strict=True)
     )
     # Newcombe's way of putting two intervals together.
     low = difference - sqrt((two.mean - low_b) ** 2 + (high_a - one.mean) ** 2)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from .absent import absent_of
 from .directory import RunDirectory
+from .json_text import column_value
 from .known_parts import KnownParts
 from .manifest import Intake
 from .opening import OWN_NAMES
 from .parquet import Staged, require_analysis, stage_part
 from .query import Answer, query, workbench
-from .reading import StoredScore, read_tables
+from .reading import Outline, StoredScore, read_outline_tables, read_tables
 from .rows import Kept, Result, SampleTexts, sample_of
 from .run_file import FILES, LABELS, PARTS, RECORDINGS, WORKSPACES, is_run_directory
 from .verify import unverified
@@ -25,14 +26,17 @@ __all__ = [
     "Intake",
     "Kept",
     "KnownParts",
+    "Outline",
     "Result",
     "RunDirectory",
     "SampleTexts",
     "Staged",
     "StoredScore",
     "absent_of",
+    "column_value",
     "is_run_directory",
     "query",
+    "read_outline_tables",
     "read_tables",
     "require_analysis",
     "sample_of",

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-import msgspec
-
 from pantrace.model import Score
 
-from .json_text import exact_json
+from .json_text import column_value, exact_json
 
 COLUMN = "not_applicable"
 
@@ -46,7 +44,7 @@ def absent_text(absent: Sequence[Placed]) -> str | None:
 @lru_cache(maxsize=1024)
 def absent_of(text: str) -> tuple[Placed, ...]:
     """The scores that a text tells of."""
-    return msgspec.json.decode(text, type=tuple[Placed, ...])
+    return column_value(text, tuple[Placed, ...])
 
 
 def merged(made: Iterable[Score], text: str | None) -> tuple[Score, ...]:

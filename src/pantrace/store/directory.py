@@ -14,7 +14,7 @@ from pantrace.errors import UsageError
 from pantrace.model import Decision, Run, RunHeader, Sample, Score, header_of, with_samples
 from pantrace.places import BucketRun, bucket_run_of, path_at, run_path_at
 
-from .durable import remove_temporaries, sync, write_errors
+from .durable import database_files, refuse_special, remove_temporaries, sync, write_errors
 from .json_text import sayable
 from .known_parts import KnownParts, damaged_files
 from .lock import Lock
@@ -71,6 +71,7 @@ class RunDirectory:
         content = read_run_file(folder)
         if not writing:
             return cls(folder, content)
+        refuse_special(folder / LOCK, *database_files(folder / MANIFEST))
         lock, remote = Lock(folder / LOCK), None
         try:
             remote = _entered(folder)
@@ -96,6 +97,7 @@ class RunDirectory:
         refuse_foreign(folder)
         with write_errors(folder):
             (folder / PARTS).mkdir(parents=True, exist_ok=True)
+        refuse_special(folder / LOCK, *database_files(folder / MANIFEST))
         lock, remote = Lock(folder / LOCK), None
         try:
             remote = _entered(folder)

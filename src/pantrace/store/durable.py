@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pantrace.errors import WriteError
+from pantrace.errors import ReadError, WriteError
+from pantrace.wire.files import special_kind
+
+LOGS = ("-wal", "-shm", "-journal")
+"""What SQLite adds to the name of a database for the files beside it."""
+
+
+def database_files(path: Path) -> list[Path]:
+    """A database and the files that SQLite may open with it."""
+    return [path, *(path.with_name(path.name + ending) for ending in LOGS)]
+
+
+def refuse_special(*paths: Path) -> None:
+    """A ReadError for a pipe or a device in the place of a file: whoever opened it, SQLite too, would wait for ever."""
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            continue
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise ReadError(f"not a regular file but {special_kind(mode)}", path=str(path))
 
 
 def temporary_name(folder: Path) -> Path:
@@ -56,8 +77,7 @@ def write_errors(folder: Path) -> Iterator[None]:
         if reason == "disk I/O error":
             reason += " (is the disk full?)"  # SQLite says no more where its log finds no room
         raise WriteError(
-            f"{folder}: cannot be written: {reason}; what was committed before stays valid, "
-            "and the same command goes on from there"
+            f"{folder}: cannot be written: {reason}; what was committed stays valid; run the same command to continue"
         ) from None
 
 

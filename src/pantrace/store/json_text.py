@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import cache
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from pantrace.wire.json import NonFinite, decode_as, decode_patiently, encode
+from pantrace.errors import ReadError
+from pantrace.wire.json import NonFinite, as_kind, decode_as, decode_patiently, encode
 
 T = TypeVar("T")
 
@@ -28,7 +30,21 @@ def from_exact_json(data: bytes, kind: type[T]) -> T:
         return decode_as(data, kind)
     except msgspec.ValidationError:
         # A field that is declared as float takes no NonFinite.
-        return msgspec.convert(_mapped(decode_patiently(data), _as_float), kind)
+        return as_kind(_mapped(decode_patiently(data), _as_float), kind)
+
+
+def column_value(text: str | bytes, kind: type[T]) -> T:
+    """The value of a column that holds JSON; ReadError where it is none of that kind, which no writer of ours makes."""
+    try:
+        found: T = _decoder(cast("Hashable", kind)).decode(text)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise ReadError(f"a column of the run directory is damaged: {error}") from None
+    return found
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
 
 
 def column_json(value: Any) -> str:

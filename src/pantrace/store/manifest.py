@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from hashlib import sha256
 from os import fspath
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Record
 from pantrace.wire import sqlite
 
-from .durable import renewal
+from .durable import database_files, refuse_special, renewal
 from .json_text import from_exact_json
 
 COLUMNS = {
@@ -110,6 +110,7 @@ def damaged_manifest(path: Path, why: Damaged) -> ReadError:
 def _read(path: Path) -> Content:
     if not path.is_file():
         raise Damaged("it is missing")
+    refuse_special(*database_files(path))
     address = f"file:{quote(fspath(path.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as database:
@@ -187,17 +188,31 @@ def seal_of(rows: Rows) -> int:
     return found
 
 
+def _typed(kind: type[Any], **fields: Any) -> Any:
+    """A record whose fields are of the types that it declares: SQLite keeps any value in any column."""
+    return msgspec.convert(fields, kind)
+
+
 def _content(rows: Rows, seal: int | None) -> Content:
     files: dict[str, list[PartFile]] = {}
     for part, table, file, count, size, digest in sorted(rows["files"], key=lambda row: row[:2]):
-        files.setdefault(part, []).append(PartFile(table=table, file=file, rows=count, bytes=size, sha256=digest))
+        files.setdefault(part, []).append(
+            _typed(PartFile, table=table, file=file, rows=count, bytes=size, sha256=digest)
+        )
     parts = {
-        part: CommittedPart(part=part, sequence=sequence, profile=profile, files=tuple(files.get(part, ())))
+        part: _typed(CommittedPart, part=part, sequence=sequence, profile=profile, files=tuple(files.get(part, ())))
         for sequence, part, profile, _ in sorted(rows["parts"])
     }
     aside = {
-        part: (since, from_exact_json(record.encode(), CommittedPart)) for part, since, record in rows.get("aside", ())
+        part: (int(since), from_exact_json(record.encode(), CommittedPart))
+        for part, since, record in rows.get("aside", ())
     }
+    for part in parts.values():
+        if part.files and part.profile is None and part.file("samples") is None:
+            raise Damaged(f"the part {part.part[:100]} has no samples")
+    for file in (file for each in (*parts.values(), *(part for _, part in aside.values())) for file in each.files):
+        if file.file != PurePath(file.file).name or "\\" in file.file or "\0" in file.file:
+            raise Damaged(f"{file.file[:100]!r} is no name of a part")  # it could lead anywhere
     intakes = {
         (name, fingerprint): from_exact_json(record.encode(), Intake)
         for name, fingerprint, record in rows.get("intakes", ())

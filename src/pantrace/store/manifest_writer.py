@@ -13,7 +13,7 @@ import msgspec
 
 from pantrace.wire import sqlite
 
-from .durable import sync, temporary_name
+from .durable import LOGS, sync, temporary_name
 from .json_text import exact_json
 from .manifest import (
     COLUMNS,
@@ -314,16 +314,13 @@ def _create_tables(database: sqlite3.Connection) -> None:
         database.execute(statement)
 
 
-LOGS = ("-wal", "-shm", "-journal")
-"""Endings of the files that SQLite keeps beside a database."""
-
-
 def replace_manifest(path: Path, plan_hash: str) -> bool:
     """Put a new manifest in the place of a damaged one. Gives whether it still has all its rows, as when only an index
     was harmed, and is of this plan; if not, nothing is known of any part."""
     try:
         with closing(sqlite3.connect(path)) as damaged:
             rows, _ = sealed_rows(damaged)
+            content_of(damaged)  # rows that are sealed and still no manifest are of no use either
     except (Damaged, sqlite3.Error):
         rows = {}
     whole = ("plan_hash", plan_hash) in rows.get("facts", ())

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from pantrace.errors import UsageError
 
+from .durable import LOGS
 from .manifest import Damaged
-from .manifest_writer import LOGS, Manifest, replace_manifest
+from .manifest_writer import Manifest, replace_manifest
 from .run_file import (
     LOCK,
     MANIFEST,
@@ -42,7 +43,7 @@ def refuse_foreign(folder: Path) -> None:
     strange = sorted(path.name for path in folder.iterdir() if path.name not in OWN_NAMES and path.suffix != ".tmp")
     if strange:
         raise UsageError(
-            f"{folder} is no run directory and not empty (it holds {strange[0]}); choose a new or an empty one"
+            f"{folder} is not a run directory and not empty (it contains {strange[0]}); choose a new or an empty one"
         )
 
 
@@ -106,12 +107,12 @@ def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool
     anew = "choose another directory for --out, or remove this one"
     if (folder / RECORDINGS).is_dir():
         # Nobody should be told to remove what an agent was paid for.
-        anew = f"evaluate its recordings anew: pantrace eval {folder / RECORDINGS} --out OTHER"
+        anew = f"evaluate its recordings again: pantrace eval {folder / RECORDINGS} --out OTHER"
     if same_text:
         raise UsageError(
             f"{folder} was made by this plan, but something that it names has changed since: a profile, a rule file, a "
             f"rubric, the reference, or the judge. After a change of the profile, `pantrace gate {folder} --profile "
-            f"FILE` decides anew without measuring; after any other change, {anew}"
+            f"FILE` decides again without measuring; after any other change, {anew}"
         )
     raise UsageError(
         f"{folder} holds a run of another plan (its hash is {known[:12]}, this plan's is {wanted[:12]}); {anew}"

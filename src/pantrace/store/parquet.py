@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from os import fspath
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from pantrace.errors import MissingExtra
 from pantrace.model import Record
@@ -175,6 +176,18 @@ def arrow_schema(row: type[Record]) -> Any:
     return pa.schema([(name, kinds[kind]) for name, kind in columns(row).items()])
 
 
+@cache
+def arrow_schema_of(table: str) -> Any:
+    """The same by the table's name, made once."""
+    return arrow_schema(PART_TABLES[table])
+
+
+@cache
+def needed_columns(table: str) -> frozenset[str]:
+    """Columns that have a value in every row."""
+    return frozenset(field.name for field in fields(PART_TABLES[table]) if field.required)
+
+
 def to_arrow(row: type[Record], found: Mapping[str, list[Any]]) -> Any:
     """Columns as an Arrow table."""
     pa, _ = _arrow()
@@ -209,7 +222,7 @@ def _fitting(value: Any, is_number: bool) -> Any:
 
 
 def read_columns(
-    path: Path, names: Sequence[str], only: tuple[str, Collection[str]] | None = None
+    table: str, path: Path, rows: int, names: Sequence[str], only: tuple[str, Collection[str]] | None = None
 ) -> Iterator[tuple[Any, ...]]:
     """Some columns of a file, row by row; a group of rows is in memory at a time. With `only`, those rows that have one
     of these texts in this column."""
@@ -223,38 +236,65 @@ def read_columns(
             # A file of an earlier version lacks the columns that came later.
             lacking = {*columns} & {*_ADDED} - {*parquet.schema_arrow.names}
             columns = [name for name in columns if name not in lacking]
+            _refuse_other_rows(parquet.metadata.num_rows, rows)
             for batch in parquet.iter_batches(batch_size=256, columns=columns, use_threads=False):
+                _refuse_other_columns(table, batch)
                 if only is not None:
                     batch = batch.filter(compute.is_in(batch.column(only[0]), wanted))
                 none = [None] * batch.num_rows
                 yield from zip(
                     *(none if name in lacking else batch.column(name).to_pylist() for name in names), strict=True
                 )
-    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError, _Other) as error:
         raise damaged_part(path, str(error)) from None
 
 
-def read_whole(table: str, path: Path, names: Sequence[str], listed: Collection[str]) -> Any:
+class _Other(Exception):
+    """A file that is not what a writer of ours makes, although its hash is right: whoever can change a file can change
+    its hash."""
+
+
+def _refuse_other_rows(found: int, told: int) -> None:
+    if found != told:
+        raise _Other(f"it has {found:,} rows, and {told:,} were written")
+
+
+def _refuse_other_columns(table: str, found: Any) -> None:
+    """Columns of a type that the table does not have, or with nulls where it has none."""
+    kinds, needed = arrow_schema_of(table), needed_columns(table)
+    for name, column in zip(found.schema.names, found.columns, strict=True):
+        kind = getattr(column.type, "value_type", column.type)  # of a list of texts: of the texts
+        if kind != kinds.field(name).type:
+            raise _Other(f"its column {name} holds {kind}, not {kinds.field(name).type}")
+        if column.null_count and name in needed:
+            raise _Other(f"its column {name} has no value in some rows")
+
+
+def read_whole(table: str, path: Path, rows: int, names: Sequence[str], listed: Collection[str]) -> Any:
     """Some columns of a file as an Arrow table, texts of some of them as places in a list. Null where an earlier
     version has no such column."""
     pa, pq = _arrow()
-    schema = arrow_schema(PART_TABLES[table])
+    schema = arrow_schema_of(table)
     try:
         with pa.OSFile(fspath(path), "rb") as file:
             told = pq.read_metadata(file)
+            _refuse_other_rows(told.num_rows, rows)
             columns = told.schema.names
             there = [name for name in names if name not in _ADDED or name in columns]
             file.seek(0)
             in_lists = [name for name in listed if name in columns]
             with pq.ParquetFile(file, metadata=told, read_dictionary=in_lists) as parquet:
                 found = parquet.read(columns=there, use_threads=False)
+            if missing := [name for name in there if name not in found.column_names]:
+                raise _Other(f"it has no column {missing[0]}")
+            _refuse_other_columns(table, found)
             if any(column.num_chunks != 1 for column in found.columns):
                 found = found.combine_chunks()
             for name in [name for name in names if name not in there]:
                 kind = pa.dictionary(pa.int32(), pa.string()) if name in listed else schema.field(name).type
                 found = found.append_column(name, pa.nulls(found.num_rows, kind))
             return found
-    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError) as error:
+    except (OSError, pa.ArrowException, KeyError, UnicodeDecodeError, _Other) as error:
         raise damaged_part(path, str(error)) from None
 
 

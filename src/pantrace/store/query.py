@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from pantrace.errors import MissingExtra, UsageError
+from pantrace.errors import MissingExtra, ReadError, UsageError
 from pantrace.model import RunHeader
 from pantrace.places import bring_all, path_at
 from pantrace.wire.limits import in_words
 from pantrace.wire.private_folder import private_folder
 
+from .durable import renewal
 from .json_text import column_json, sayable
 from .manifest import CommittedPart, committed_parts
 from .parquet import open_dataset
@@ -47,6 +48,8 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
     committed parts be read. A question that needs more than `memory` bytes uses the disk, up to twenty times as
     much; one that needs more still, and an answer of more than `memory`, is an error."""
     duckdb = _duckdb()
+    if sayable(sql) != sql:
+        raise UsageError("the question holds half a letter (a lone surrogate), which is no text")
     given = [paths] if isinstance(paths, str | Path) else paths
     folders = list({(found := path_at(path)).resolve(): found for path in given}.values())
     with private_folder() as spill, duckdb.connect(config=_bounded(spill, memory)) as database:
@@ -59,8 +62,8 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
             return Answer(tuple(column[0] for column in answer.description), _fetched(answer, memory))
         except duckdb.OutOfMemoryException:
             raise UsageError(
-                f"the question needs more than {in_words(memory)} of memory, or too much of the disk; "
-                "ask about fewer rows, or allow more with --max-memory SIZE"
+                f"the query needs more than {in_words(memory)} of memory, or too much disk space; "
+                "select fewer rows, or allow more with --max-memory SIZE"
             ) from None
         except duckdb.Error as error:
             raise _usage_error(error) from None
@@ -84,7 +87,7 @@ def _fetched(answer: Any, most: int) -> list[tuple[Any, ...]]:
         if size > most:
             raise UsageError(
                 f"the answer is larger than {in_words(most)} ({len(rows):,} rows so far); "
-                "ask for less, with LIMIT or a GROUP BY, or allow more with --max-memory SIZE"
+                "select less with LIMIT or GROUP BY, or allow more with --max-memory SIZE"
             )
     return rows
 
@@ -98,7 +101,13 @@ def workbench(path: Path, memory: str, tables: set[str]) -> Iterator[Any]:
         config = {**_config(spill), "memory_limit": memory, "threads": "1"}
         with duckdb.connect(config=config) as database:
             _create_tables(database, [path], tables)
-            yield database
+            try:
+                yield database
+            except (duckdb.DataError, duckdb.InvalidInputException) as error:
+                # Our own questions are right: a text in the parts is not what its column promises.
+                raise ReadError(
+                    f"the run directory is damaged: {error}", path=str(path), remedy=renewal(path)
+                ) from None
 
 
 def _duckdb() -> Any:
@@ -126,20 +135,18 @@ def _refuse_all_but_a_question(duckdb: Any, database: Any, sql: str) -> None:
     """Only SELECT and its kin."""
     statements = database.extract_statements(sql)
     if len(statements) != 1:
-        raise UsageError(f"one question at a time; this is {len(statements) or 'none'}")
+        raise UsageError(f"one query at a time; this is {len(statements) or 'none'}")
     if statements[0].type != duckdb.StatementType.SELECT:
         kind = statements[0].type.name
         hint = "; name the values of a PIVOT: PIVOT … ON column IN (…)" if kind == "MULTI" else ""
-        raise UsageError(
-            f"{kind} is not a question; SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE and SHOW are{hint}"
-        )
+        raise UsageError(f"{kind} is not a query; SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE and SHOW are{hint}")
 
 
 def _usage_error(error: Exception) -> UsageError:
     text = str(error)
     if "'pytz'" in text:
         text = "a time with a time zone cannot be given back; cast it: to_timestamp(started)::timestamp"
-    return UsageError(f"the question failed: {text}")
+    return UsageError(f"the query failed: {text}")
 
 
 def _named_in(sql: str) -> set[str]:

@@ -15,11 +15,11 @@ from pantrace.errors import ReadError
 from pantrace.model import Case, Decision, Outcome, Record, Sample, Score, Trajectory
 from pantrace.places import bring_all
 from pantrace.wire.limits import limits
-from pantrace.wire.pace import tell_place
+from pantrace.wire.progress import report_place
 
 from .absent import COLUMN as ABSENT
 from .absent import absent_of, merged
-from .json_text import from_exact_json, sayable
+from .json_text import column_value, from_exact_json, sayable
 from .manifest import CommittedPart, committed_parts
 from .parquet import read_columns, read_whole
 from .rows import Address, Kept, Result
@@ -59,7 +59,7 @@ def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDama
     for part in parts:
         try:
             for result in _part_results(folder, part, decisions):
-                tell_place(done, total)
+                report_place(done, total)
                 done += 1
                 yield result
         except ReadError as error:
@@ -117,31 +117,52 @@ def read_scored(folder: Path, *, patiently: bool = True) -> Iterator[tuple[Sampl
     of earlier versions have no column for required evals, and are read whole for them."""
     for part in _fetched(folder, "samples", "scores"):
         scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
-        for number, absent, name, epoch, case, scenario, labels, contract, required, count, *ended in read_rows(
-            folder, part, "samples", *_OUTLINE
-        ):
+        for number, absent, outline in _outlines(folder, part, patiently=patiently):
             found = scores.of(number)
-            outline = Sample(
-                id=name,
-                epoch=epoch,
-                case=Case(
-                    id=case,
-                    scenario=scenario,
-                    labels=msgspec.json.decode(labels) if labels else {},
-                    contract=contract,
-                    required_evals=_names(required)
-                    if required is not None
-                    else _required_in(folder, part)[number]
-                    if patiently
-                    else None,
-                ),
-                trajectory=Trajectory(outcome=_outcome(*ended)) if count else None,
-                scores=tuple(score for _, origin, score in found if origin == "source"),
-            )
-            yield outline, merged((score for _, origin, score in found if origin == "run"), absent)
+            came = tuple(score for _, origin, score in found if origin == "source")
+            sample = msgspec.structs.replace(outline, scores=came) if came else outline
+            yield sample, merged((score for _, origin, score in found if origin == "run"), absent)
 
 
-_names = lru_cache(msgspec.json.Decoder(tuple[str, ...]).decode)
+Outline = tuple[int, str | None, Sample]
+"""A sample without scores, behind its number in the part and the text of what does not apply to it."""
+
+
+def read_outline_tables(
+    folder: Path, names: Sequence[str], listed: Collection[str]
+) -> Iterator[tuple[list[Outline], Any]]:
+    """Part by part: its samples, and some columns of their scores as `read_tables` gives them."""
+    tables = read_tables(folder, "scores", names, listed)
+    for part, table in zip(_fetched(folder, "samples"), tables, strict=True):
+        yield [*_outlines(folder, part, patiently=False)], table
+
+
+def _outlines(folder: Path, part: CommittedPart, *, patiently: bool) -> Iterator[Outline]:
+    for number, absent, name, epoch, case, scenario, labels, contract, required, count, *ended in read_rows(
+        folder, part, "samples", *_OUTLINE
+    ):
+        outline = Sample(
+            id=name,
+            epoch=epoch,
+            case=Case(
+                id=case,
+                scenario=scenario,
+                labels=column_value(labels, dict[str, Any]) if labels else {},
+                contract=contract,
+                required_evals=_names(required)
+                if required is not None
+                else _required_in(folder, part)[number]
+                if patiently
+                else None,
+            ),
+            trajectory=Trajectory(outcome=_outcome(*ended)) if count else None,
+        )
+        yield number, absent, outline
+
+
+@lru_cache
+def _names(text: str) -> tuple[str, ...]:
+    return column_value(text, tuple[str, ...])
 
 
 @lru_cache(maxsize=1)
@@ -274,7 +295,20 @@ def read_tables(folder: Path, table: str, names: Sequence[str], listed: Collecti
             continue
         path = folder / PARTS / file.file
         check(path, file)
-        yield read_whole(table, path, names, listed)
+        found = read_whole(table, path, file.rows, names, listed)
+        _refuse_strange_numbers(path, found, part.samples)
+        yield found
+
+
+def _refuse_strange_numbers(path: Path, table: Any, samples: int) -> None:
+    """Samples are counted from 0 in each part; whoever makes room for them by their numbers relies on it."""
+    if "number" not in table.column_names or not table.num_rows:
+        return
+    from pyarrow import compute
+
+    ends = compute.min_max(table.column("number")).as_py()
+    if ends["min"] < 0 or ends["max"] >= samples:
+        raise damaged_part(path, f"it speaks of sample {ends['max']:,}, and there are {samples:,}")
 
 
 def read_rows(
@@ -285,4 +319,4 @@ def read_rows(
     if file is not None:
         path = folder / PARTS / file.file
         check(path, file)
-        yield from read_columns(path, names, only)
+        yield from read_columns(table, path, file.rows, names, only)

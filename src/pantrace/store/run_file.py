@@ -82,11 +82,11 @@ def read_run_file(folder: Path) -> RunFile:
     try:
         version = from_exact_json(data, _Version).store
         if not _is_as_written(data):
-            raise _damaged(path, "it does not say what was written")
+            raise _damaged(path, "it is not what was written")
         if not 1 <= version <= VERSION:
             raise UsageError(
                 f"{folder}: a run directory of version {version}, this pantrace knows versions 1 to {VERSION}; "
-                "use the pantrace that made it, or make it anew"
+                "use the pantrace that made it, or make it again"
             )
         return from_exact_json(data, RunFile)
     except msgspec.ValidationError as error:

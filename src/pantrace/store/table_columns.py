@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from pantrace.model import Action, Score, Step, Thinking, ToolCall, Usage, final_response, said, turns, usage_total
-from pantrace.wire.grades import GRADES
+from pantrace.model import Action, Score, Step, Thinking, ToolCall, Usage, final_response, step_text, turns, usage_total
+from pantrace.wire.inspect_grades import GRADES
 
 from .json_text import column_json, number_text
 from .rows import Address, CallItem, DecisionItem, SampleItem, ScoreItem, StepItem
@@ -99,7 +99,7 @@ def step_columns(items: Sequence[StepItem]) -> Columns:
         "turn": turn_numbers,
         **_fields(steps, id="id", parent="parent", role="role", kind="kind", agent="agent", invocation="invocation"),
         **_fields(steps, started="at", ended="ended", model="model", stop="stop"),
-        "text": [*map(said, steps)],
+        "text": [*map(step_text, steps)],
         "thinking": [*map(_thinking, steps)],
         "actions": [*map(_actions, steps)],
         "calls": [sum(type(part) is ToolCall for part in each.parts) for each in steps],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pantrace.catalog import catalog, cost_usd
-from pantrace.matching.recording import recording_of
+from pantrace.matching.recorded_data import recording_of
 from pantrace.metrics.metric import Measurement
 from pantrace.metrics.token_usage import Settings, token_usage
 from pantrace.model import Sample, Trajectory, Usage, all_trajectories

@@ -15,10 +15,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from pantrace.errors import UsageError
+from pantrace.errors import ReadError, UsageError
 from pantrace.model import Record
 from pantrace.store import LABELS
-from pantrace.wire.csv_cells import inert
+from pantrace.wire.csv_cells import escape_formula
+from pantrace.wire.files import read_unreported
 from pantrace.wire.json import encode
 
 LONGEST = 10_000
@@ -72,8 +73,8 @@ def kept(folder: Path) -> list[Label]:
     """All labels, the last of each person for a sample; lines that are none are passed over."""
     found: dict[tuple[str, str | None, str], Label] = {}
     try:
-        lines = (folder / LABELS).read_bytes().splitlines()
-    except OSError:
+        lines = read_unreported(folder / LABELS).splitlines()
+    except ReadError:
         return []
     for line in lines:
         try:
@@ -93,5 +94,5 @@ def export(labels: list[Label]) -> str:
         said = each.label if each.label is not None else each.score
         if said is not None and each.step is None:
             cells = [each.id, "" if each.epoch is None else each.epoch, said]
-            writer.writerow([inert(cell) if isinstance(cell, str) else cell for cell in cells])
+            writer.writerow([escape_formula(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue()

@@ -45,7 +45,7 @@ def _run(run: ShownRun, *, alone: bool) -> tuple[list[str], int]:
     if told:
         lines += ["| measure | value | 95 % interval | samples |", "|---|--:|---|--:|"]
         lines += [
-            f"| {_plain(each['name'])} | {each['value']:.3g} | {_interval(each)} | {each['n']} |" for each in told
+            f"| {_plain(each['name'])} | {_number(each['value'])} | {_interval(each)} | {each['n']} |" for each in told
         ]
         lines.append("")
     lines += _failures(table)
@@ -64,9 +64,14 @@ def _facts(table: Table) -> str:
     return " · ".join(parts)
 
 
+def _number(value: float) -> str:
+    """17,700 and not 1.77e+04; three digits of what is small."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
+
+
 def _interval(measure: dict[str, Any]) -> str:
     low, high = measure.get("low"), measure.get("high")
-    return "" if low is None or high is None else f"{low:.3g} to {high:.3g}"
+    return "" if low is None or high is None else f"{_number(low)} to {_number(high)}"
 
 
 def _failures(table: Table) -> list[str]:
@@ -105,7 +110,7 @@ def _estimate(found: dict[str, Any] | None) -> str:
     if not found:
         return "–"
     interval = _interval(found)
-    return f"{found['value']:.3g}" + (f" ({interval})" if interval else "")
+    return _number(found["value"]) + (f" ({interval})" if interval else "")
 
 
 def _plain(text: str) -> str:

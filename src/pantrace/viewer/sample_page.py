@@ -8,6 +8,7 @@ from typing import Any
 
 from pantrace.matching.call import Call
 from pantrace.matching.comparison import compare
+from pantrace.metrics.token_usage import token_usage
 from pantrace.model import (
     Action,
     Sample,
@@ -58,6 +59,7 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
         "heads": heads_of(rows, numbers, costs),
         "cost": cost,
         "estimated": estimated,
+        "spent": _spent(sample),
         "size": len(rows),
     }
     if trajectory is not None:
@@ -270,6 +272,16 @@ def title_of(sample: Sample) -> str:
         texts = [part.text for step in asked for part in _texts(step.parts) if part.text.strip()]
         first = next((text for text in texts if not _CONTEXT.match(text)), texts[0] if texts else None)
     return " ".join((first or "")[:800].split())[:160]
+
+
+def _spent(sample: Sample) -> dict[str, Any] | None:
+    """Tokens and dollars of all that was paid, where that is more than what is counted: branches that were given up and
+    responses that were stopped. The transcript of `show` tells the same."""
+    values = token_usage.score(sample).values
+    tokens = values.get("spent_tokens")
+    if tokens is None or tokens == values.get("total_tokens"):
+        return None
+    return {"tokens": tokens, "cost": values.get("spent_usd")}
 
 
 def _texts(parts: Iterable[Any]) -> Iterable[Text]:

@@ -120,7 +120,9 @@ class Site:
             raise UsageError("a label is an object")
         run = next((each for each in self.index["runs"] if each["key"] == body.get("run")), None)
         if run is None or not _keeps_labels(run):
-            raise UsageError("labels are kept in run directories; this is none (make one with `pantrace eval`)")
+            raise UsageError(
+                "labels are stored in run directories, and this is not one (make one with `pantrace eval`)"
+            )
         found = self.block(run["table"])
         assert found is not None
         import gzip
@@ -220,7 +222,7 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
 
     async def label(request: Request) -> Response:
         if not hmac.compare_digest(request.headers.get("x-pantrace", ""), token):
-            return PlainTextResponse("reload the page: it is of an earlier server", 403, headers)
+            return PlainTextResponse("reload the page: it comes from an earlier server", 403, headers)
         body = b""
         async for piece in request.stream():
             body += piece
@@ -231,12 +233,12 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
         except PantraceError as error:
             return PlainTextResponse(str(error), 400, headers)
         except OSError as error:
-            return PlainTextResponse(f"the label could not be kept: {error.strerror}", 500, headers)
+            return PlainTextResponse(f"the label could not be saved: {error.strerror}", 500, headers)
 
     async def labels(request: Request) -> Response:
         text = site.exported(request.path_params["run"])
         if text is None:
-            return PlainTextResponse("this run keeps no labels", 404, headers)
+            return PlainTextResponse("this run has no labels", 404, headers)
         return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
     routes = [
@@ -257,9 +259,9 @@ def _refusal(request: Any, hosts: set[str], access: str) -> str | None:
         return f"this server is for {', '.join(sorted(hosts))}, not for {host[:80]!r}"
     origin = request.headers.get("origin")
     if origin is not None and origin not in {f"http://{each}" for each in hosts}:
-        return "another site asks"
+        return "request from another site"
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        return "another site asks"
+        return "request from another site"
     given = request.query_params.get("access") or request.cookies.get("pantrace-access", "")
     if access and not hmac.compare_digest(given, access):
         return "the address needs the word that `pantrace view` printed"

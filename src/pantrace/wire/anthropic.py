@@ -1,4 +1,4 @@
-"""The Anthropic vocabulary: content blocks of messages, and usage. Both ways; `owner` is the format that speaks it."""
+"""The Anthropic vocabulary: content blocks of messages, and usage, both ways. `owner` is the format that uses it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import msgspec
 
 from pantrace.model import Failure, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown, Usage
 
-from .fields import ANYTHING, INTEGER, NUMBER, TEXT, FieldMap
-from .interleaved import join, split
-from .json import encode
+from .extra_keys import as_extra, rest_in, rest_of
+from .field_map import ANYTHING, INTEGER, NUMBER, TEXT, FieldMap
+from .json import text_or_json
+from .mixed_output import join, split
 from .optional import list_of
-from .rest import as_extra, rest_in, rest_of
 
+# Claude Code reports failures only as text in the result, in these words; there is no code field.
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d+)")
 _DENIED = re.compile(r"requested permissions? to|was blocked\. For security|doesn't want to proceed with this tool use")
 
@@ -54,14 +55,14 @@ def _maps(owner: str) -> _Maps:
 
 
 def content_from(content: Any, owner: str) -> list[Part]:
-    """What a message says: a text, or blocks."""
+    """The parts of a message's content, which is a text or a list of blocks."""
     if isinstance(content, str):
         return [Text(text=content)]
     return [part_from(block, owner) for block in content] if isinstance(content, list) else []
 
 
 def part_from(block: Any, owner: str) -> Part:
-    """One block; one of a kind that the model has no word for stays what it is."""
+    """One block as a part; a block of an unknown kind is kept as it is."""
     maps, typed = _maps(owner), {"type"}
     match block:
         case {"type": "text", "text": str()}:
@@ -72,10 +73,12 @@ def part_from(block: Any, owner: str) -> Part:
             return maps.redacted.load(block, typed, redacted=True)
         case {"type": "tool_use", "name": str()}:
             return maps.call.load(block, typed)
+        # A tool that Anthropic runs: its result stands in the same message.
         case {"type": "server_tool_use", "name": str()}:
             return maps.call.load(block, typed, extra=as_extra(owner, {"type": block["type"]}))
         case {"type": "tool_result"}:
             return _result(block, owner)
+        # web_search_tool_result, code_execution_tool_result and others: tools that Anthropic runs have a kind each.
         case {"type": str(kind)} if kind.endswith("_tool_result"):
             return _result(block, owner, type=kind)
         case {"type": "image" | "document" as kind, "source": {"type": "base64" | "url" as how}}:
@@ -91,6 +94,7 @@ def _result(block: dict[str, Any], owner: str, **notes: Any) -> ToolResult:
     taken = {"type", "content"}
     if isinstance(content, list):
         content, given["media"], form = split(content, lambda each: part_from(each, owner))
+        # Needed to write the result back as a list: a list of one text would come back as a bare string.
         notes["content"] = form or "blocks"
     if block.get("is_error") is True:
         taken.add("is_error")
@@ -119,7 +123,7 @@ def _failure(text: str) -> Failure:
 
 
 def part_to(part: Part, owner: str) -> dict[str, Any] | None:
-    """A part as a block; None where the vocabulary has no word for it."""
+    """A part as a block; None if the vocabulary has no block for it."""
     maps = _maps(owner)
     if isinstance(part, Unknown):
         return part.raw if part.kind == f"{owner}:block" else None
@@ -131,6 +135,7 @@ def part_to(part: Part, owner: str) -> dict[str, Any] | None:
             return {"type": "redacted_thinking", **maps.redacted.dump(part)}
         return {"type": "thinking", "thinking": part.text or part.summary or "", **maps.thinking.dump(part)}
     if isinstance(part, ToolCall):
+        # The API demands `input`, also for calls without arguments.
         return {"type": own.get("type", "tool_use"), "input": {}, **maps.call.dump(part, "type")}
     if isinstance(part, ToolResult):
         return _result_to(part, owner, own)
@@ -152,11 +157,11 @@ def _result_to(part: ToolResult, owner: str, own: dict[str, Any]) -> dict[str, A
     media = [_media_to(each, owner, rest_in(each.extra, owner)) for each in part.media]
     form = own.get("content")
     if media or (form is not None and (isinstance(form, list) or isinstance(output, list))):
-        output = output if isinstance(output, (str, list, NoneType)) else as_text(output)
+        output = output if isinstance(output, (str, list, NoneType)) else text_or_json(output)
         pieces = join(output, media, form if isinstance(form, list) else None, _text)
         output = [each for each in pieces if each is not None]
     if output is not None:
-        row["content"] = output if owner in part.extra or isinstance(output, list) else as_text(output)
+        row["content"] = output if owner in part.extra or isinstance(output, list) else text_or_json(output)
     if part.error is not None or part.failure is not None:
         row["is_error"] = True
     return row
@@ -166,13 +171,8 @@ def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def as_text(value: Any) -> str:
-    """A value as the vocabulary holds answers: text, JSON for anything else."""
-    return value if isinstance(value, str) else encode(value).decode("utf-8", "surrogatepass")
-
-
 def usage_from(raw: Any, owner: str, **given: Any) -> Usage | None:
-    """Usage, in which the input is without what was cached: the model counts it in."""
+    """Usage from Anthropic's counts. Their input excludes cached tokens, the model's includes them."""
     if not isinstance(raw, dict):
         return None
     found = _maps(owner).usage.load(raw, {"input_tokens"}, **given)
@@ -180,12 +180,13 @@ def usage_from(raw: Any, owner: str, **given: Any) -> Usage | None:
     if not isinstance(fresh, int) or isinstance(fresh, bool):
         return found
     whole = fresh + (found.cache_read or 0) + (found.cache_write or 0)
+    # The sum stands nowhere in the file, so it is marked as ours.
     derived = ("input",) if whole != fresh else ()
     return msgspec.structs.replace(found, input=whole, derived=derived)
 
 
 def usage_to(usage: Usage, owner: str) -> dict[str, Any]:
-    """Usage in Anthropic's words."""
+    """Usage in Anthropic's counts."""
     row = _maps(owner).usage.dump(usage)
     if usage.input is not None:
         row["input_tokens"] = usage.input - (usage.cache_read or 0) - (usage.cache_write or 0)

@@ -1,4 +1,4 @@
-"""Append: bytes at the end of a file, all of them or none."""
+"""Append bytes to a file: all of them or none."""
 
 from __future__ import annotations
 

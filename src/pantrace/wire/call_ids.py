@@ -1,4 +1,4 @@
-"""Call ids: APIs want every call to have one, and every answer to name it."""
+"""Call ids: APIs demand an id for every call, and that every answer names it. Many recordings have none."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import msgspec
 
 from pantrace.model import Part, Step, ToolCall, ToolResult, Trajectory, active_steps, call_pairs
 
-from .rest import rest_in
+from .extra_keys import rest_in
 
 
-def told_steps(trajectory: Trajectory, owner: str) -> list[Step]:
-    """The steps that a conversation tells: of the active path, notes of other formats left out, calls with ids."""
+def conversation_steps(trajectory: Trajectory, owner: str) -> list[Step]:
+    """The steps of the active path as a conversation: without notes of other formats, and with an id for every call."""
     names: dict[int, str] = {}
     for number, pair in enumerate(call_pairs(trajectory, agent_only=False), 1):
+        # OpenAI's old `function_call` has no id, and must come back without one.
         if pair.call.id is None and rest_in(pair.call.extra, owner).get("key") != "function_call":
             names[id(pair.call)] = f"call_{number}"
             if pair.result is not None and pair.result.call_id is None:
                 names[id(pair.result)] = f"call_{number}"
     steps = [step for step in active_steps(trajectory) if step.kind != "note" or owner in step.extra]
-    return steps if not names else [_named(step, names) for step in steps]
+    return steps if not names else [_with_ids(step, names) for step in steps]
 
 
-def _named(step: Step, names: dict[int, str]) -> Step:
+def _with_ids(step: Step, names: dict[int, str]) -> Step:
     def named(part: Part) -> Part:
         if isinstance(part, ToolCall) and id(part) in names:
             return msgspec.structs.replace(part, id=names[id(part)])

@@ -13,7 +13,7 @@ from typing import Any
 from .align import Elsewhere, Parts, Plain, align_steps
 from .found import Listed, is_own, weight, weights
 from .json import encode
-from .order import Order
+from .part_order import Order
 
 _TRAJECTORY = re.compile(r"(trajectory|expected)(\.children\[\d*\])*")
 """Where `steps` are steps; in arguments, outputs and extras that key may hold anything."""

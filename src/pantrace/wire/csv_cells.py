@@ -1,17 +1,18 @@
-"""Cells of CSV that a spreadsheet takes for text: what an agent wrote must not run in somebody's table."""
+"""CSV cells that a spreadsheet must not run: what an agent wrote could begin like a formula."""
 
 from __future__ import annotations
 
+# The first characters that Excel, LibreOffice and Google Sheets take for a formula.
 _SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def inert(cell: str) -> str:
-    """The cell with an apostrophe in front where a spreadsheet would execute it; numbers are left alone."""
+def escape_formula(cell: str) -> str:
+    """The cell, with an apostrophe in front if a spreadsheet would run it; numbers are left alone."""
     return f"'{cell}" if _is_formula(cell) else cell
 
 
-def as_meant(cell: str) -> str:
-    """The text that `inert` was given."""
+def unescape_formula(cell: str) -> str:
+    """The text that was given to `escape_formula`."""
     return cell[1:] if cell.startswith("'") and _is_formula(cell[1:]) else cell
 
 

@@ -1,4 +1,4 @@
-"""Declared types: whether the fields of a sample hold what the model declares, seen without unfolding the sample.
+"""Check whether a sample's fields hold the types that the model declares, without unfolding the sample.
 
 A sample is mostly foreign data: arguments, outputs, what `extra` keeps. Whoever knows that these came out of JSON need
 look at the fields of the structs only, which takes a sixth of the time of looking at everything (`wire.json.misfit`).
@@ -21,7 +21,8 @@ not among their attributes."""
 
 
 def fits(sample: Sample, *, steps: bool = True) -> bool:
-    """Whether all fields have the types they are declared with. False may also mean: look again, and closely.
+    """Whether all fields have their declared types. False may also mean that a closer look is needed. Without `steps`,
+    the steps of the sample's own trajectory are skipped because their reader has checked them.
 
     Without `steps`, those of the sample's own trajectory are not looked at, as their reader has done it."""
     try:
@@ -55,21 +56,21 @@ def _check_steps(trajectory: Trajectory) -> None:
 
 @cache
 def _outline(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """A twin of a struct to which what is looked at apart may be anything."""
-    fields = [(each.name, _outlined(each.type, inside=kind)) for each in msgspec.structs.fields(kind)]
+    """A twin of a struct in which fields that are checked separately may hold anything."""
+    fields = [(each.name, _outline_of(each.type, inside=kind)) for each in msgspec.structs.fields(kind)]
     return msgspec.defstruct(kind.__name__, fields, kw_only=True, gc=False)
 
 
-def _outlined(declared: Any, inside: type) -> Any:
+def _outline_of(declared: Any, inside: type) -> Any:
     if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
         return _outline(declared) if declared not in _APART else Any
     origin, within = get_origin(declared), get_args(declared)
     if origin in (Union, UnionType):
         if any(each in _APART for each in within):
             return Any
-        return reduce(or_, [_outlined(each, inside) for each in within])
+        return reduce(or_, [_outline_of(each, inside) for each in within])
     if origin in (tuple, dict, list):
-        return origin[tuple(each if each is ... else _outlined(each, inside) for each in within)]
+        return origin[tuple(each if each is ... else _outline_of(each, inside) for each in within)]
     if origin is Annotated:
-        return Annotated[(_outlined(within[0], inside), *declared.__metadata__)]
+        return Annotated[(_outline_of(within[0], inside), *declared.__metadata__)]
     return declared

@@ -1,4 +1,4 @@
-"""Depth: how many lists and objects lie inside each other, counted without recursion; and how long numbers are."""
+"""Nesting depth and the length of numbers, both checked without recursion."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .limits import limits
 OURS = 50
 """Levels that the model's own structs may add around a foreign value."""
 
+# Possessive quantifiers (*+, ++): a hostile text must not make the pattern try again from each quote.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]|[^\s\[\]{},:"]++', re.DOTALL)
 
 
@@ -23,6 +24,7 @@ def is_too_deep(value: Any, most: int) -> bool:
     keeps no track of objects without lists or objects in them, so one level more may pass."""
     level = [value]
     for _ in range(most):
+        # One level at a time, without recursion: recursion is what is to be avoided.
         level = [each for each in filter(gc.is_tracked, gc.get_referents(*level)) if not isinstance(each, type)]
         if not level:
             return False
@@ -30,7 +32,7 @@ def is_too_deep(value: Any, most: int) -> bool:
 
 
 def must_be_shallow(value: Any, place: str) -> Any:
-    """A foreign value, unless it is nested too deeply: every walk over it recurses."""
+    """A foreign value, or a ReadError if it is nested too deeply."""
     # What the collector does not track holds no lists and objects.
     if gc.is_tracked(value) and is_too_deep(value, limits().depth):
         raise ReadError(f"nested deeper than {limits().depth} levels", place=place, remedy=_REMEDY)
@@ -41,7 +43,7 @@ _REMEDY = "keep what lies deeper as text"
 
 
 def refusal(data: bytes) -> ReadError | None:
-    """Why a JSON text is beyond the limits, and where; None if it is not."""
+    """Why a JSON text is beyond the limits, and where; None if it is within them."""
     now, depth = limits(), 0
     for token in _TOKEN.finditer(data):
         mark = token.group()

@@ -1,4 +1,4 @@
-"""File names made of ids: every system takes them, and no two are the same."""
+"""File names made from ids: valid on every system, and no two alike."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ class FileNames:
         plain = clean(stem)
         name = f"{plain}{self.suffix}"
         if plain != stem or len(name.encode()) > LONGEST or _same(name) in self._taken:
-            name = f"{mark(stem, LONGEST - len(self.suffix.encode()))}{self.suffix}"
+            name = f"{hashed_name(stem, LONGEST - len(self.suffix.encode()))}{self.suffix}"
         number = 2
         while _same(name) in self._taken:
-            name = f"{mark(f'{stem}#{number}', LONGEST - len(self.suffix.encode()))}{self.suffix}"
+            name = f"{hashed_name(f'{stem}#{number}', LONGEST - len(self.suffix.encode()))}{self.suffix}"
             number += 1
         self._taken.add(_same(name))
         return name
 
 
 def clean(text: str) -> str:
-    """The text with `_` for all that a file name should not hold."""
+    """The text with `_` in place of characters that a file name should not have."""
     safe = "".join(letter if letter.isalnum() or letter in "-_.@+" else "_" for letter in text)
+    # "." and ".." are folders, and "" is nothing.
     if not safe.strip("."):
         return "sample"
     if safe[0] in ".-":
@@ -49,17 +50,17 @@ def clean(text: str) -> str:
 
 
 def name_of(text: str, longest: int = 200) -> str:
-    """The name of a folder for an id: the id itself where it can be one, else cleaned, cut and with a hash."""
+    """A folder's name for an id: the id itself if possible, else cleaned, shortened and with a hash."""
     plain = clean(text)
-    return plain if plain == text and len(plain.encode()) <= longest else mark(text, longest)
+    return plain if plain == text and len(plain.encode()) <= longest else hashed_name(text, longest)
 
 
-def mark(text: str, longest: int) -> str:
-    """The cleaned text, cut to so many bytes, with a hash of the whole behind it."""
-    mark = "-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    return clean(text).encode()[: longest - len(mark)].decode("utf-8", "ignore") + mark
+def hashed_name(text: str, longest: int) -> str:
+    """The cleaned text, cut to so many bytes, with a hash of the whole text behind it."""
+    digest = "-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return clean(text).encode()[: longest - len(digest)].decode("utf-8", "ignore") + digest
 
 
 def _same(name: str) -> str:
-    """What two names share that some systems take for one: case and the way accents are put together."""
+    """A key that is equal for names which some file systems treat as one (case, composed accents)."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -1,4 +1,4 @@
-"""Files: reading them, compression told by content, byte order marks."""
+"""Reading files: regular ones only, decompressed by content, without a byte order mark."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import zstandard
 
 from pantrace.errors import ReadError
 
+from .input_span import Span
 from .json import BOM, UNFINISHED
 from .limits import PackedTooTightly, TooLarge, limits
 from .line_reading import Opened, whole_lines
-from .pace import pace
-from .span import Span
-from .tap import listener
+from .progress import current_progress
+from .read_listener import listener
 from .unpacking import Unpacked, is_packed
 
 _BUFFER = 1 << 18
@@ -33,10 +33,11 @@ _BUFFER = 1 << 18
 
 @contextmanager
 def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
-    """The bytes of a regular file, decompressed when it is gzip or zstd; errors of the system and of the codec as
-    ReadError. `held`: all of it will be in memory at once."""
+    """Open a regular file and decompress it if it is gzip or zstd; system and codec errors become ReadError. `held`:
+    all of it will be in memory at once, so a stricter limit applies."""
     try:
         with open_unpacked(path) as file:
+            # By content and not by name, which may say anything.
             magic = file.read(4)
             file.seek(0)
             if is_packed(magic):
@@ -51,24 +52,24 @@ def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
 
 
 def open_unpacked(path: Path, buffer: int = _BUFFER) -> Opened:
-    """A regular file as it is. A pipe may keep its reader waiting for ever, and a device may never end."""
+    """Open a regular file as it is. Others are refused: a pipe can block forever, and a device may never end."""
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            remedy = "it can be read only once: save what comes out of it to a file" if stat.S_ISFIFO(mode) else None
-            raise ReadError(f"not a regular file but {special(mode)}", path=str(path), remedy=remedy)
+            remedy = "it can be read only once: save its output to a file" if stat.S_ISFIFO(mode) else None
+            raise ReadError(f"not a regular file but {special_kind(mode)}", path=str(path), remedy=remedy)
         return cast("Opened", path.open("rb", buffering=buffer))
     except OSError as error:
         raise read_error(path, error) from None
 
 
-def special(mode: int) -> str:
+def special_kind(mode: int) -> str:
     """What a file is that is neither regular nor a directory."""
     return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
 def read_error(path: Path, error: Exception) -> ReadError:
-    """A system error as a sentence."""
+    """A system error as a ReadError with a sentence."""
     if isinstance(error, FileNotFoundError):
         return ReadError("no such file or directory", path=str(path))
     if isinstance(error, PermissionError):
@@ -83,14 +84,14 @@ def read_error(path: Path, error: Exception) -> ReadError:
 
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
-    data = read_quietly(path)
+    data = read_unreported(path)
     if (tell := listener()) is not None:
         tell(path, data)
     return data
 
 
-def read_quietly(path: Path) -> bytes:
-    """The same for who tells by itself what was read."""
+def read_unreported(path: Path) -> bytes:
+    """The same without telling the listener, for callers who report the records themselves."""
     with reading(path, held=True) as file:
         return (_unpacked(file) if isinstance(file.raw, Unpacked) else _plain(file)).removeprefix(BOM)
 
@@ -105,7 +106,7 @@ def _plain(file: Opened) -> bytes:
 
 
 def _unpacked(file: Opened) -> bytes:
-    """In pieces: a buffer that holds as much as is allowed would be made even for a small file."""
+    """Read in pieces: asking for as much as is allowed would allocate that much for a small file too."""
     pieces, length = [], 0
     while piece := file.read(_BUFFER):
         pieces.append(piece)
@@ -117,7 +118,7 @@ def _unpacked(file: Opened) -> bytes:
 
 @contextmanager
 def map_file(path: Path) -> Iterator[memoryview]:
-    """A file's bytes without reading them into memory; a compressed one is unpacked into a temporary file first."""
+    """Map a file's bytes without reading them into memory; a compressed file is unpacked to a temporary one first."""
     with tempfile.TemporaryFile() as unpacked, reading(path, held=True) as file:
         source: IO[bytes] = file
         if isinstance(file.raw, Unpacked):
@@ -143,7 +144,7 @@ def read_start(path: Path, size: int) -> bytes:
 
 
 class _Between(io.RawIOBase):
-    """The bytes of a file from one place to another."""
+    """The bytes of a file between two offsets."""
 
     def __init__(self, file: Opened, begin: int, end: int):
         self._file, self._begin = file, begin
@@ -170,7 +171,7 @@ class _Between(io.RawIOBase):
 
     @property
     def share(self) -> float:
-        """How much of it is read."""
+        """The share of these bytes that has been read."""
         return 1 - self._left / self._size if self._size else 1.0
 
 
@@ -181,7 +182,7 @@ def _reading_between(path: Path, begin: int, end: int) -> Iterator[Opened]:
 
 
 def is_packed_file(path: Path) -> bool:
-    """Whether a file is compressed, by its first bytes."""
+    """Whether a file is compressed, judged by its first bytes."""
     with open_unpacked(path, 16) as file:
         return is_packed(file.read(4))
 
@@ -189,8 +190,8 @@ def is_packed_file(path: Path) -> bool:
 def lines(
     path: Path, span: Span | None = None, on_broken: Callable[[ReadError], None] | None = None, *, held: bool = False
 ) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank; with `span`, those of it, numbered as in the whole file. One that is too large
-    is told to `on_broken` and left out, or raised where nobody is told. `held`: all will be in memory at once."""
+    """Numbered lines that are not blank; with `span`, only its lines, numbered as in the whole file. A line that is too
+    large goes to `on_broken`, or is raised without one. `held`: all lines will be in memory at once."""
     with reading(path) if span is None else _reading_between(path, span.begin, span.end) as file:
         if isinstance(file.raw, Unpacked):
             _weigh(path)  # a bomb is refused before its first line
@@ -210,7 +211,8 @@ def lines(
                 raise TooLarge.record("the recording").at(path=str(path))
             if number == 1:
                 line = line.removeprefix(BOM)
-            if (watched := pace()) is not None:  # asked each time: a header may be read before anybody watches
+            # Asked for each line: a header may be read before anybody watches.
+            if (watched := current_progress()) is not None:
                 watched.at(share)
             if line and not line.isspace():
                 if (tell := listener()) is not None:
@@ -221,7 +223,8 @@ def lines(
 
 
 def _share(file: Opened, size: int) -> float:
-    """How much of a file is read. Asked while another thread reads it: the raw place can be told at any time."""
+    """The share of a file that has been read. Another thread asks while this one reads; the raw offset is always safe
+    to read."""
     if isinstance(file.raw, _Between):
         return file.raw.share
     place = file.raw.packed if isinstance(file.raw, Unpacked) else file.raw.tell()
@@ -229,7 +232,7 @@ def _share(file: Opened, size: int) -> float:
 
 
 def _pass_blank_lines(file: Opened) -> int:
-    """Pass over blank lines in strides, as there may be millions of them; gives their number."""
+    """Skip blank lines in large steps, as there may be millions; returns how many."""
     passed = 0
     while stride := file.peek():
         blank = stride[: len(stride) - len(stride.lstrip())]
@@ -240,7 +243,8 @@ def _pass_blank_lines(file: Opened) -> int:
 
 
 def _weigh(path: Path) -> None:
-    """Unpack as much as may be unpacked at any ratio and throw it away. What is torn shows when its lines are read."""
+    """Unpack up to the limit and throw it away, to refuse a zip bomb early. Torn data is reported later, when its lines
+    are read."""
     left, buffer = limits().flowing, bytearray(_BUFFER)
     try:
         with reading(path) as file:
@@ -253,5 +257,5 @@ def _weigh(path: Path) -> None:
 
 
 def bare_suffix(path: Path) -> str:
-    """The suffix without compression: ".jsonl" of "x.jsonl.zst"."""
+    """The suffix without compression: ".jsonl" for "x.jsonl.zst"."""
     return Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix

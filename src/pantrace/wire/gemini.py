@@ -20,6 +20,7 @@ from pantrace.model import (
     answer_tokens,
     prompt_tokens,
 )
+from pantrace.wire.optional import present
 
 from .json import encode, unknown_keys
 
@@ -45,7 +46,7 @@ _CALL, _ANSWER = {"id", "name", "args"}, {"id", "name", "response"}
 
 
 def _plain(part: dict[str, Any]) -> Part | None:
-    """A part that is nothing but a text, a thought, a call or an answer: the quick way for nearly all of them."""
+    """A part that is only a text, a thought, a call or an answer: a fast path that fits nearly all parts."""
     if len(part) == 2:
         text = part.get("text")
         return Thinking(text=text) if type(text) is str and part.get("thought") is True else None
@@ -56,13 +57,14 @@ def _plain(part: dict[str, Any]) -> Part | None:
         return ToolCall(id=value.get("id"), name=value.get("name") or "", arguments=value.get("args"))
     if key == "function_response" and type(value) is dict and value.keys() <= _ANSWER:
         response = value.get("response")
+        # Tools report a failure as `error` inside their response; that takes the longer way below.
         if type(response) is not dict or not response.get("error"):
             return ToolResult(call_id=value.get("id"), name=value.get("name"), output=response)
     return None
 
 
 def part_from(raw: Any, format_name: str) -> Part:
-    """One Gemini part as a part of the model; what it holds beyond the known stands under `extra[format_name]`."""
+    """One Gemini part as a part of the model; unknown keys go to `extra[format_name]`."""
     if not isinstance(raw, dict):
         return Unknown(kind=f"{format_name}:part", raw=raw)
     # google-adk writes all fields of a part, nearly all of them null.
@@ -127,7 +129,7 @@ def parts_from(content: Any, format_name: str) -> tuple[Part, ...]:
 
 
 def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
-    """A part of the model as a Gemini part in snake_case; None where Gemini has no word for it."""
+    """A part as a Gemini part in snake_case; None if Gemini has none for it."""
     if isinstance(part, Unknown):
         mine = part.kind.startswith(f"{format_name}:") and isinstance(part.raw, dict)
         return part.raw if mine else None
@@ -142,19 +144,19 @@ def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
     if isinstance(part, ToolCall):
         inner = extra.pop("function_call", {})
         call = {"id": part.id, "name": part.name, "args": part.arguments, **inner}
-        return {"function_call": _present(call), **extra}
+        return {"function_call": present(call), **extra}
     if isinstance(part, ToolResult):
         inner = extra.pop("function_response", {})
         answer = {"id": part.call_id, "name": part.name, "response": response_of(part), **inner}
-        return {"function_response": _present(answer), **extra}
+        return {"function_response": present(answer), **extra}
     if isinstance(part, Media):
         blob = extra.pop("blob", {})
         if part.data is not None:
             data = {"mime_type": part.mime, "data": part.data, "display_name": part.name, **blob}
-            return {"inline_data": _present(data), **extra}
+            return {"inline_data": present(data), **extra}
         if part.uri is not None:
             data = {"mime_type": part.mime, "file_uri": part.uri, "display_name": part.name, **blob}
-            return {"file_data": _present(data), **extra}
+            return {"file_data": present(data), **extra}
     return None
 
 
@@ -162,7 +164,15 @@ _CAMEL_KEYS = {value: key for key, value in CAMEL.items()}
 _CAMEL_BLOB = {"mime_type": "mimeType", "file_uri": "fileUri", "display_name": "displayName"}
 
 
-def in_camel_case(part: dict[str, Any]) -> dict[str, Any]:
+def camel_part_to(part: Part, format_name: str) -> Any:
+    """A part as a Gemini part with the keys of the JavaScript tools; None if Gemini has none for it."""
+    if isinstance(part, Unknown) and not isinstance(part.raw, dict):
+        return part.raw if part.kind.startswith(f"{format_name}:") else None
+    raw = part_to(part, format_name)
+    return _in_camel_case(raw) if raw is not None else None
+
+
+def _in_camel_case(part: dict[str, Any]) -> dict[str, Any]:
     """A Gemini part with its keys as the JavaScript tools write them."""
     renamed = {_CAMEL_KEYS.get(key, key): value for key, value in part.items()}
     for key in ("inlineData", "fileData"):
@@ -172,17 +182,13 @@ def in_camel_case(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def response_of(result: ToolResult) -> dict[str, Any]:
-    """A tool's answer as the object that `function_response.response` must be."""
+    """A tool's answer as an object, which `function_response.response` must be."""
     if isinstance(result.output, dict):
         if result.error is not None and "error" not in result.output:
             return {**result.output, "error": result.error}
         return result.output
     output = {} if result.output is None else {"output": result.output}
     return {**output, "error": result.error} if result.error is not None else output
-
-
-def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
 
 
 COUNTS = {
@@ -196,7 +202,8 @@ COUNTS = {
 
 
 def usage_from(raw: Any, format_name: str) -> Usage | None:
-    """Usage metadata in pantrace's convention: the cache lies inside the prompt, thoughts and tool prompts do not."""
+    """Usage metadata in pantrace's convention: Gemini's prompt count includes the cache, but neither tool prompts nor
+    thoughts."""
     if not isinstance(raw, dict):
         return None
     counts = {snake(key): value for key, value in raw.items() if value is not None}
@@ -215,9 +222,9 @@ def usage_from(raw: Any, format_name: str) -> Usage | None:
 
 
 def usage_to(usage: Usage, format_name: str) -> dict[str, Any]:
-    """Usage metadata of a usage, in snake_case; what was not reported is not there."""
+    """Usage as Gemini's usage metadata, in snake_case; what was not reported is left out."""
     extra = dict(usage.extra.get(format_name, {}))
-    return _present(
+    return present(
         {
             "prompt_token_count": prompt_tokens(usage),
             "candidates_token_count": answer_tokens(usage),

@@ -1,4 +1,4 @@
-"""What the tools of Gemini CLI and of its descendants say only in words: the exit code of a command, a refusal.
+"""What the tools of Gemini CLI and its forks say only in words: exit codes and refusals.
 
 Their shell tool reports a command that failed as a success, with "Exit Code: 1" behind its output.
 """
@@ -26,7 +26,7 @@ _ARGUMENTS = ("params must", "invalid parameters", "must have required property"
 
 
 def with_failure(result: ToolResult, status: Any = None) -> ToolResult:
-    """A result with the failure that its text or its status tells."""
+    """A result with the failure that its text or its status reveals."""
     output = result.output
     text = output.get("output") if isinstance(output, dict) else output
     if result.name in SHELL and isinstance(text, str) and (found := _EXIT.search(text)) is not None:
@@ -46,7 +46,7 @@ def with_failure(result: ToolResult, status: Any = None) -> ToolResult:
 
 
 def status_of(result: ToolResult) -> str:
-    """The word of these tools for how a call went; a command with an exit code has succeeded."""
+    """These tools' word for how a call ended; a command that ran and returned an exit code counts as a success."""
     if result.failure in ("cancelled", "denied"):
         return "cancelled"
     return "success" if result.failure in (None, "exit_code") else "error"

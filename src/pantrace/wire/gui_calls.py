@@ -1,4 +1,4 @@
-"""GUI actions as calls of a computer tool, for formats that know calls only."""
+"""GUI actions as calls of a computer tool, for formats that only have calls."""
 
 from __future__ import annotations
 

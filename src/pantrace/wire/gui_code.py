@@ -33,6 +33,7 @@ def parse_code(code: str) -> tuple[Action, ...]:
     if statements is None:
         return (Action(kind="unknown", raw=code),)
     found: list[Action] = []
+    # Models wrap their calls in imports, which do nothing by themselves.
     for statement in statements:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             continue
@@ -137,6 +138,7 @@ def _pointing(kind: str) -> Read:
     return read
 
 
+# pyautogui.click(x, y, clicks, interval, button): hence the places 2 and 4.
 def _click(arguments: list[Any], named: dict[str, Any], text: str) -> Iterator[Action]:
     clicks = named.get("clicks", arguments[2] if len(arguments) > 2 else 1)
     button = named.get("button", arguments[4] if len(arguments) > 4 else "left")
@@ -159,6 +161,7 @@ def _write(arguments: list[Any], named: dict[str, Any], text: str) -> Iterator[A
 def _press(arguments: list[Any], named: dict[str, Any], text: str) -> Iterator[Action]:
     keys = arguments[0] if arguments else named["keys"]
     times = named.get("presses", arguments[1] if len(arguments) > 1 else 1)
+    # 100 at most: a hostile file could ask for a billion presses.
     for key in [keys] * int(_number(min(times, 100))) if isinstance(keys, str) else keys:
         yield Action(kind="key", key=_words(key), raw=text)
 

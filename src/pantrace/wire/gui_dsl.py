@@ -23,6 +23,7 @@ NAME = "gui-dsl"
 _NUMBER = r"(-?(?:\d+\.\d+|\d+|\.\d+))"
 _CLICK = re.compile(rf"CLICK\(x={_NUMBER},\s*y={_NUMBER}\)")
 _TYPE = re.compile(r'TYPE\(text="((?:[^"\\]|\\.)*)"\)')
+# 18 digits at most: int() raises an error for a number of thousands of digits.
 _MARK_CLICK = re.compile(r"CLICK\(\[(\d{1,18})\]\)")
 _QUOTED = r"""["']((?:[^"'\\]|\\.)*)["']"""
 _MARK_TYPE = re.compile(rf"TYPE\(\[(\d{{1,18}})\],\s*{_QUOTED}\)")
@@ -35,7 +36,7 @@ _STATE = re.compile(r"state:\s*(\{.*?\})", re.IGNORECASE | re.DOTALL)
 
 
 class Reply(Record, frozen=True, kw_only=True):
-    """A model's answer, taken apart."""
+    """A model's answer, split into thought, state and action."""
 
     thought: str | None = None
     state: dict[str, Any] | None = None
@@ -69,13 +70,13 @@ def parse_action(line: str) -> Action:
     if match := _MARK_CLICK.search(line):
         return Action(kind="click", target=Target(element=int(match[1])), raw=line)
     if match := _MARK_TYPE.search(line):
-        return Action(kind="type", target=Target(element=int(match[1])), text=_unescaped(match[2]), raw=line)
+        return Action(kind="type", target=Target(element=int(match[1])), text=_unescape(match[2]), raw=line)
     if match := _PLAIN_TYPE.search(line):
-        return Action(kind="type", text=_unescaped(match[1]), raw=line)
+        return Action(kind="type", text=_unescape(match[1]), raw=line)
     if match := _CLICK.search(line):
-        return Action(kind="click", target=_clamped(float(match[1]), float(match[2])), raw=line)
+        return Action(kind="click", target=_clamp(float(match[1]), float(match[2])), raw=line)
     if match := _TYPE.search(line):
-        return Action(kind="type", text=_unescaped(match[1]), raw=line)
+        return Action(kind="type", text=_unescape(match[1]), raw=line)
     return _bare(line)
 
 
@@ -85,14 +86,14 @@ def _bare(line: str) -> Action:
     return Action(kind="done" if _DONE.search(line) else "unparsed", raw=line)
 
 
-def _clamped(x: float, y: float) -> Target:
+def _clamp(x: float, y: float) -> Target:
     """A normalised target; numbers outside 0..1 are pulled to the edge and kept beside it."""
     inside = min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)
     point = Point(x=inside[0], y=inside[1], space="normalised")
     return Target(point=point, extra={} if inside == (x, y) else {NAME: {"x": x, "y": y}})
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return re.sub(r'\\(["\\])', r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""Head: the beginning of an input, as far as it takes to recognise its format."""
+"""The head of an input: as much of its beginning as it takes to recognise its format."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import msgspec
 from pantrace.errors import ReadError
 
 from . import files, sqlite
-from .glued import glued
 from .json import decode, typed_decoder
 from .limits import limits
+from .objects_on_line import objects_on_line
 from .rows import layout_of
 
 SIZE = 1 << 16
@@ -25,7 +25,7 @@ Kind = Literal["directory", "sqlite", "zip", "json", "text", "empty"]
 
 
 class Head:
-    """What a format's `detect` looks at; each look is taken once and only if asked for."""
+    """What a format's `detect` may look at; each property is computed once, and only if used."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -45,11 +45,13 @@ class Head:
             return "sqlite"
         if self.data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             return "zip"
+        # A string too: google-adk up to 1.21 writes JSON inside a JSON string.
         return "json" if self.data.lstrip()[:1] in (b"{", b"[", b'"') else "text"
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether the head is all there is."""
+        """Whether the head is the whole input."""
+        # Less 8: a byte order mark of 3 bytes may have been taken off the front.
         return len(self.data) < SIZE - 8
 
     @cached_property
@@ -91,9 +93,9 @@ class Head:
         """Names in a zip archive; empty for anything else or when it is torn."""
         if self.kind != "zip":
             return ()
-        from .ziplog import names
+        from .zip_archive import member_names
 
-        return names(self.path)
+        return member_names(self.path)
 
     def has(self, relative: str) -> bool:
         """Whether a directory holds this path (a glob pattern is fine)."""
@@ -109,11 +111,11 @@ _fast: Callable[[bytes], Any] = typed_decoder(object)
 
 
 def _on_line(line: bytes) -> list[Any]:
-    """The one value of a line, or all that were written on it without a break."""
+    """The value of a line, or all values if several were written on it."""
     try:
         return [_fast(line)]
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return [decode_beginning(each) for each in glued(line) or [line]]
+        return [decode_beginning(each) for each in objects_on_line(line) or [line]]
 
 
 Open: TypeAlias = "tuple[str, Open] | None"
@@ -121,13 +123,14 @@ Open: TypeAlias = "tuple[str, Open] | None"
 
 
 def decode_beginning(data: bytes) -> Any:
-    """The value that a cut-off JSON text begins; None when it is not JSON from the start."""
+    """The value that a cut-off JSON text begins; None if it is not JSON from the start."""
     try:
         return _fast(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         pass  # cut off, most likely; if not, all of it is decoded below
     text = data.decode("utf-8", "ignore")
     open_: Open = None
+    # The last few places where the text could be closed; if none of them parses, it is not JSON.
     cuts: deque[tuple[int, Open]] = deque(maxlen=4)
     depth, end, most = 0, 0, limits().depth
     for token in _BRACKET.finditer(text):

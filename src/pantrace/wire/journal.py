@@ -1,4 +1,4 @@
-"""The journal of a recording: one line for each thing that happened, in the order in which it happened.
+"""The recorder's journal: one line for each event, in the order in which it happened.
 
 A recorder writes it while an agent works, so that whatever was said before a crash is there. A line holds one event;
 `sample_of` puts the events together. A journal that does not say how it ended belongs to a program that was killed.
@@ -36,7 +36,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
 
 class Did(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="step", tag_field="event"):
-    """A step, whole."""
+    """A step, complete."""
 
     step: Step
     of: str | None = None
@@ -57,14 +57,14 @@ class SubAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="state", tag_field="event"):
-    """Keys of the state as they are from now on."""
+    """New values for keys of the state."""
 
     state: dict[str, Any]
     of: str | None = None
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="score", tag_field="event"):
-    """A score that the program gave itself."""
+    """A score that the program gave to itself."""
 
     score: Score
 
@@ -85,7 +85,7 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
 def event_in(line: bytes) -> Event:
-    """One line as an event; ReadError where it is none."""
+    """One line as an event; ReadError if it is not one."""
     try:
         return _decoder.decode(line)
     except msgspec.ValidationError as error:
@@ -100,7 +100,7 @@ def event_in(line: bytes) -> Event:
 
 
 class _Actor:
-    """The agent or a sub-agent, while its events are gathered."""
+    """The events of the agent or of one sub-agent while they are collected."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -111,7 +111,7 @@ class _Actor:
 
 
 def sample_of(events: Iterable[Event]) -> Sample:
-    """The sample that a journal tells of."""
+    """The sample that the events of a journal describe."""
     begin: Begin | None = None
     end: End | None = None
     actors: dict[str | None, _Actor] = {None: _Actor()}
@@ -142,14 +142,15 @@ def sample_of(events: Iterable[Event]) -> Sample:
         id=begin.id,
         epoch=begin.epoch,
         case=begin.case,
-        trajectory=_whole(begin, end, actors),
+        trajectory=_trajectory_of(begin, end, actors),
         scores=tuple(scores),
         extra=begin.extra,
     )
 
 
-def _whole(begin: Begin, end: End | None, actors: dict[str | None, _Actor]) -> Trajectory:
+def _trajectory_of(begin: Begin, end: End | None, actors: dict[str | None, _Actor]) -> Trajectory:
     own = actors[None]
+    # A journal without an end belongs to a program that was killed or is still running.
     unfinished = Outcome(status="error", reason=UNFINISHED)
     return Trajectory(
         id=begin.id,

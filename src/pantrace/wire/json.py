@@ -1,4 +1,4 @@
-"""JSON without loss: msgspec on the fast path, the standard library where msgspec refuses.
+"""JSON without loss: msgspec where it can, the standard library where msgspec refuses.
 
 Kept through reading and writing: integers of any size, NaN and Infinity, numbers beyond the range of a float, lone
 surrogates, a byte order mark in front, repeated keys.
@@ -15,11 +15,11 @@ import msgspec
 
 from pantrace.errors import ReadError
 
-from .bounded import beyond, bounded, opens_more_than, shallow
+from .bounded_json import bounded, decode_shallow, depth_error, opens_more_than
 from .depth import OURS, is_too_deep
 from .limits import limits
+from .read_listener import decode_listener
 from .record_depth import is_record_too_deep
-from .tap import hearer
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class NonFinite(float):
-    """A number that JSON writes but a float cannot say, with its literal: NaN, -Infinity, 1e999."""
+    """A number that JSON text can hold and a float cannot, with its literal: NaN, -Infinity, 1e999."""
 
     literal: str
 
@@ -55,7 +55,7 @@ def _literal(value: Any) -> Any:
     raise NotImplementedError(type(value).__name__)
 
 
-UNFINISHED = "it may still be being written, or was not copied whole"
+UNFINISHED = "it may still be being written, or was not copied completely"
 """What to say of a text or a file that breaks off."""
 
 _encoder = msgspec.json.Encoder(enc_hook=_literal)
@@ -69,7 +69,7 @@ def _number(literal: str) -> float:
 
 
 class _TooLong(Exception):
-    """An integer of too many digits."""
+    """Raised for an integer with too many digits."""
 
 
 def _integer(literal: str) -> int:
@@ -79,7 +79,7 @@ def _integer(literal: str) -> int:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dictionary in which the last of repeated keys wins and the earlier ones stand beside it."""
+    """A dictionary where the last of repeated keys wins and earlier ones are kept beside it under another name."""
     found: dict[str, Any] = {}
     repeated: Counter[str] = Counter()
     for key, value in pairs:
@@ -94,6 +94,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _patient(data: bytes) -> Any:
     text = data.decode("utf-8-sig")
+    # strict=False: tools write raw tabs and line breaks inside strings.
     return json.loads(
         text,
         parse_constant=NonFinite,
@@ -105,20 +106,19 @@ def _patient(data: bytes) -> Any:
 
 
 def decode(data: bytes | memoryview) -> Any:
-    """Any JSON value; repeated keys: the last wins (use `decode_document` where a person may have written the text)."""
+    """Any JSON value. Of repeated keys the last wins; use `decode_document` for text that a person may have written."""
     try:
         # Most records of a database are too short to be deep.
         value = _decoder.decode(data) if len(data) <= 2 * limits().depth else bounded.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = decode_patiently(bytes(data))
-    if (hear := hearer()) is not None:
+    if (hear := decode_listener()) is not None:
         hear(data, value)
     return value
 
 
 def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
-    """The values of many short JSON texts, decoded as one list, which halves the time that such texts take; None where
-    one of them must be looked at by itself.
+    """Decode many short texts as one list, which halves their time; None if one needs to be decoded by itself.
 
     Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
     one value cut in a list. Whoever can write those could as well write what they are read as."""
@@ -130,12 +130,12 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
 
 
 def decode_patiently(data: bytes, more: int = 0) -> Any:
-    """What the fast decoder refuses, or a ReadError that says where the text breaks; `more` levels may be there."""
+    """Decode what msgspec refuses; ReadError says where the text breaks. `more`: extra levels allowed."""
     try:
-        return shallow(_patient(data), data, more)
+        return decode_shallow(_patient(data), data, more)
     except json.JSONDecodeError as error:
         if _is_cut(error):
-            torn = ": the text that begins here has no end" if error.msg.startswith(_OPEN) else ""
+            torn = ": the text that starts here does not end" if error.msg.startswith(_OPEN) else ""
             message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}{torn}"
             where = f"line {error.lineno}, column {error.colno}"
             raise ReadError(message, place=where, remedy=UNFINISHED) from None
@@ -143,7 +143,7 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     except UnicodeDecodeError as error:
         raise ReadError(f"not UTF-8 text: {error.reason}", place=f"byte {error.start}") from None
     except (RecursionError, _TooLong):
-        raise beyond(data) from None
+        raise depth_error(data) from None
 
 
 _OPEN = "Unterminated string"
@@ -151,7 +151,7 @@ _WORDS = ("true", "false", "null", "NaN", "Infinity", "-Infinity")
 
 
 def _is_cut(error: json.JSONDecodeError) -> bool:
-    """Whether a text is all right as far as it goes."""
+    """Whether a text is valid as far as it goes, and merely stops too early."""
     if not error.doc.strip():
         return False
     rest = error.doc[error.pos :].rstrip()
@@ -159,7 +159,7 @@ def _is_cut(error: json.JSONDecodeError) -> bool:
 
 
 def decode_document(data: bytes | memoryview) -> Any:
-    """Any JSON value with nothing lost: the earlier values of a repeated key stand beside it."""
+    """Any JSON value with nothing lost: earlier values of a repeated key are kept beside the last."""
     value = decode(data)
     raw, again = bytes(data), encode(value)
     # Each key brings a colon, and those inside texts are the same on both sides: fewer of them mean a repeated key.
@@ -170,10 +170,11 @@ def decode_document(data: bytes | memoryview) -> Any:
 
 
 def decode_as(data: bytes, kind: type[T]) -> T:
-    """A value of the model; msgspec.ValidationError names the path that does not fit."""
+    """Decode to a type of the model; msgspec.ValidationError names the path that does not fit."""
     try:
         value = msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
+        # msgspec's word for an integer that does not fit 64 bits; Python's own integers have room for it.
         if "out of range" not in str(error):
             raise
         return as_kind(decode_patiently(data, OURS), kind)
@@ -181,7 +182,7 @@ def decode_as(data: bytes, kind: type[T]) -> T:
         return as_kind(decode_patiently(data, OURS), kind)
     most = limits().depth + OURS
     if len(data) > 2 * most and opens_more_than(most, data) and is_record_too_deep(value, most):
-        raise beyond(data)
+        raise depth_error(data)
     return value
 
 
@@ -206,6 +207,7 @@ def as_kind(value: Any, kind: Any) -> Any:
 
 def _marked(value: Any, literals: dict[float, NonFinite]) -> Any:
     if isinstance(value, NonFinite):
+        # Near the smallest numbers a float can hold: no recording has these by itself.
         mark = (len(literals) + 1) * 4.9e-307
         literals[mark] = value
         return mark
@@ -229,7 +231,7 @@ def _unmarked(value: Any, literals: dict[float, NonFinite]) -> Any:
 
 
 def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
-    """A decoder to a type; what is nested too deeply is a msgspec.DecodeError as any other text that it refuses."""
+    """A decoder to a type; for texts nested too deeply it raises msgspec.DecodeError, as for other bad texts."""
     fast = msgspec.json.Decoder(kind).decode
 
     def decoded(data: bytes | memoryview) -> T:
@@ -246,21 +248,21 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
 
 
 def in_words(error: msgspec.ValidationError, around: str = "") -> str:
-    """Which value has a wrong type, and which; `around`: where the record stands that it is in."""
+    """A type error as a sentence; `around` is the path of the record that contains the value."""
     what, _, where = str(error).partition(" - at ")
     inner = where.strip("`$.")
     place = around + ("." if around and inner and not inner.startswith("[") else "") + inner
     return f"{place or 'it'} has a wrong type: {what[:1].lower()}{what[1:]}"
 
 
-def misfit(record: Any, kind: type[T]) -> str | None:
-    """The first value of a record that has not the type it should have, in words; None when all have."""
+def first_misfit(record: Any, kind: type[T]) -> str | None:
+    """The first value of a wrong type in a record, as a sentence; None if there is none."""
     try:
         msgspec.convert(msgspec.to_builtins(record, enc_hook=_as_number, str_keys=True), kind, str_keys=True)
     except (TypeError, NotImplementedError) as error:
         return f"a value or a key in it is of no type that JSON has: {error}"
     except RecursionError:
-        return "it is nested too deeply, or holds itself"
+        return "it is nested too deeply, or contains itself"
     except msgspec.ValidationError as error:
         return in_words(error)
     except UnicodeEncodeError:
@@ -271,9 +273,9 @@ def misfit(record: Any, kind: type[T]) -> str | None:
 UNFIT = "is --from right, and was the file edited by hand?"
 
 
-def fitting(record: T) -> T:
-    """A record of the model, if all its values have the types that they should have; else a ReadError."""
-    if (why := misfit(record, type(record))) is not None:
+def checked_types(record: T) -> T:
+    """The record itself; ReadError if one of its values has the wrong type."""
+    if (why := first_misfit(record, type(record))) is not None:
         raise ReadError(why, remedy=UNFIT)
     return record
 
@@ -288,16 +290,21 @@ def encode(value: Any, *, indent: int | None = None) -> bytes:
         return _patient_text(plain, indent, "\n").encode()
 
 
+def text_or_json(value: Any) -> str:
+    """The value if it is text, else its JSON: for formats that hold answers of tools as text."""
+    return value if isinstance(value, str) else encode(value).decode()
+
+
 def encode_sorted(value: Any) -> bytes:
-    """Compact JSON with the keys of objects in their order, to tell whether two values are the same."""
+    """Compact JSON with sorted keys, for comparing two values."""
     try:
         return _sorting_encoder.encode(value)
     except UnicodeEncodeError:
         return encode(value)
 
 
-def indented(data: bytes, indent: int) -> bytes:
-    """A compact text of `encode` with line breaks."""
+def indent_json(data: bytes, indent: int) -> bytes:
+    """Compact JSON from `encode`, with line breaks and indentation."""
     try:
         return msgspec.json.format(data, indent=indent)
     except msgspec.DecodeError:
@@ -305,7 +312,7 @@ def indented(data: bytes, indent: int) -> bytes:
 
 
 def _patient_text(value: Any, indent: int | None, newline: str) -> str:
-    """JSON of values that the fast encoder or its formatter refuses; lone surrogates as escapes."""
+    """JSON for values that msgspec refuses; lone surrogates are written as escapes."""
     if isinstance(value, NonFinite):
         return value.literal
     if not value or not isinstance(value, (dict, list, tuple)):
@@ -334,18 +341,18 @@ def _is_utf8(text: str) -> bool:
 
 
 def to_plain(value: Any) -> Any:
-    """Structs as dictionaries and tuples as lists, all the way down; NonFinite numbers stay what they are."""
+    """Structs as dictionaries and tuples as lists, at every depth; NonFinite numbers stay."""
     return decode_own(encode(value))
 
 
 def as_builtins(value: Any) -> Any:
-    """Structs as dictionaries, all the way down; texts are the same objects as before, and tuples stay tuples. Three
-    to six times faster than `to_plain`, for those who only look."""
+    """Structs as dictionaries at every depth, sharing texts and keeping tuples. Three to six times faster than
+    `to_plain`, for callers who only look."""
     return msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,), str_keys=True)
 
 
 def decode_own(data: bytes) -> Any:
-    """What `encode` has made of a value that has been looked at before: neither torn nor too deep."""
+    """Decode what `encode` made; it needs no check because it is neither torn nor too deep."""
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -365,7 +372,7 @@ def _itself(value: Any) -> Any:
 
 
 def unknown_keys(row: Any, known: Iterable[str]) -> dict[str, Any]:
-    """The keys of a foreign object that its reader has no word for."""
+    """The keys of a foreign object that its reader does not know."""
     known = known if isinstance(known, (set, frozenset)) else set(known)
     if row.keys() <= known:
         return {}

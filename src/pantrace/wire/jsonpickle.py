@@ -12,6 +12,7 @@ from pantrace.errors import ReadError
 
 from .limits import limits
 
+# Nested references multiply: a small file could unfold to more than any memory holds.
 _MOST_REFERRED = 1_000_000
 
 
@@ -27,31 +28,31 @@ _PANDAS = frozenset(
 """Fields by which pandas keeps a table and its axes."""
 
 
-def strangers(value: Any) -> dict[str, dict[str, Any]]:
-    """What stands in the wrappings and belongs neither to jsonpickle nor to the objects that it wrote, by the path of
-    the wrapping. `unpickled` has no room for it: a wrapping often stands for a single word."""
+def unknown_wrapper_keys(value: Any) -> dict[str, dict[str, Any]]:
+    """Keys in jsonpickle's wrappers that belong neither to it nor to the pickled objects, by the wrapper's path.
+    `unpickle` has no room for them, as a wrapper often stands for a single word."""
     found: dict[str, dict[str, Any]] = {}
-    _add_strangers(found, value, "", in_table=False)
+    _add_unknown_keys(found, value, "", in_table=False)
     return found
 
 
-def _add_strangers(found: dict[str, dict[str, Any]], value: Any, place: str, *, in_table: bool) -> None:
+def _add_unknown_keys(found: dict[str, dict[str, Any]], value: Any, place: str, *, in_table: bool) -> None:
     if isinstance(value, list):
         for number, each in enumerate(value):
-            _add_strangers(found, each, f"{place}[{number}]", in_table=in_table)
+            _add_unknown_keys(found, each, f"{place}[{number}]", in_table=in_table)
     if not isinstance(value, dict):
         return
     in_table = in_table or str(value.get("py/object", "")).endswith(".DataFrame")
-    strange = {key: each for key, each in value.items() if _is_strange(key, value, in_table)}
+    strange = {key: each for key, each in value.items() if _is_unknown(key, value, in_table)}
     if strange:
         found[place] = strange
     for key, each in value.items():
         # What pandas caches it can compute again.
         if key not in strange and key != "_cache":
-            _add_strangers(found, each, f"{place}.{key}" if place else key, in_table=in_table)
+            _add_unknown_keys(found, each, f"{place}.{key}" if place else key, in_table=in_table)
 
 
-def _is_strange(key: str, around: dict[str, Any], in_table: bool) -> bool:
+def _is_unknown(key: str, around: dict[str, Any], in_table: bool) -> bool:
     if key.startswith(("py/", "__pydantic_")) or key in ("__dict__", "__reduce__"):
         return False
     if in_table:
@@ -62,12 +63,13 @@ def _is_strange(key: str, around: dict[str, Any], in_table: bool) -> bool:
     return "py/object" not in around and any(each.startswith("py/") for each in around)
 
 
-def unpickled(value: Any) -> Any:
-    """The fields of objects, the words of enumerations, times as ISO 8601; tables (DataFrame) as columns."""
-    return _Unwrapped().of(value)
+def unpickle(value: Any) -> Any:
+    """The pickled value as plain data: fields of objects, words of enumerations, times as ISO 8601, tables as
+    columns."""
+    return _Unwrapper().of(value)
 
 
-class _Unwrapped:
+class _Unwrapper:
     """One walk in the order of writing: `py/id` means the object of that number.
 
     jsonpickle (3 and 4 alike) counts objects, dictionaries and lists from 0, each when it begins; tuples, sets and
@@ -81,33 +83,32 @@ class _Unwrapped:
 
     def of(self, value: Any) -> Any:
         if isinstance(value, list):
-            return self._counted(lambda: self._each(value))
+            return self._count(lambda: self._each(value))
         if not isinstance(value, dict):
             return value
         if "py/id" in value:
-            return self._again(value["py/id"])
+            return self._repeat(value["py/id"])
         if is_pickled(value) or "py/reduce" in value:
-            return self._counted(lambda: self._object(value))
+            return self._count(lambda: self._object(value))
         if "py/tuple" in value or "py/set" in value:
             inner = value.get("py/tuple", value.get("py/set"))
             return self._each(inner) if isinstance(inner, list) else None
         if "py/type" in value or "py/function" in value:
             return None
-        return self._counted(lambda: {name: self.of(each) for name, each in value.items()})
+        return self._count(lambda: {name: self.of(each) for name, each in value.items()})
 
     def _each(self, items: list[Any]) -> list[Any]:
         return [self.of(each) for each in items]
 
-    def _counted(self, make: Callable[[], Any]) -> Any:
+    def _count(self, make: Callable[[], Any]) -> Any:
         place = len(self.known)
         # None until it is whole: what refers to itself would have no end.
         self.known.append(None)
         self.known[place] = found = make()
         return found
 
-    def _again(self, number: Any) -> Any:
-        """An object that stands in several places. Written out it stands there each time, so what they come to is
-        counted: a few references to references would be more than any memory holds."""
+    def _repeat(self, number: Any) -> Any:
+        """An object that is referred to again. Its size is counted each time, because it is written out each time."""
         found = self.known[number] if type(number) is int and 0 <= number < len(self.known) else None
         size, depth = self._extent(found)
         self._referred += size
@@ -116,7 +117,7 @@ class _Unwrapped:
         return found
 
     def _extent(self, value: Any) -> tuple[int, int]:
-        """How many values it is when it is written out, and how deep."""
+        """How many values an object has when written out, and how deep it is."""
         inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
         if inner is None:
             return 1, 0
@@ -149,7 +150,7 @@ class _Unwrapped:
 
 
 def _moment(value: dict[str, Any]) -> str | None:
-    """A datetime, which is kept as ten bytes."""
+    """A pickled datetime (ten bytes in base64) as ISO 8601."""
     texts = [each for each in _texts(value.get("__reduce__")) if not each.startswith("datetime.")]
     try:
         raw = base64.b64decode(texts[0], validate=True)

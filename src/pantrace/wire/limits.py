@@ -18,7 +18,7 @@ _MB = 1_000_000
 
 
 class Limits(NamedTuple):
-    """One record of all limits."""
+    """All limits in one record."""
 
     flowing: int = 64 * _MB
     """Bytes that may be unpacked at any ratio where they are read line by line."""
@@ -43,25 +43,25 @@ _limits = Limits()
 
 
 def limits() -> Limits:
-    """The limits that hold in this process."""
+    """The limits of this process."""
     return _limits
 
 
 def allow_unpacked(size: int) -> None:
-    """Let every input unpack to so many bytes, however tightly it is packed."""
+    """Let every input unpack to this size, however tightly it is packed."""
     global _limits
     _limits = _limits._replace(flowing=size, held=size, record=max(size, _limits.record))
 
 
 def allow_record(size: int) -> None:
-    """Let every record have so many bytes."""
+    """Let every record have this size."""
     global _limits
     _limits = _limits._replace(record=size)
 
 
 @contextmanager
-def of_our_own() -> Iterator[None]:
-    """Read records of any size: what has just been written is larger in some formats than what was read."""
+def any_record_size() -> Iterator[None]:
+    """Lift the limit on records: what was just written can be larger in some formats than what was read."""
     before = _limits
     allow_record(sys.maxsize)
     try:
@@ -71,7 +71,7 @@ def of_our_own() -> Iterator[None]:
 
 
 def set_limits(given: Limits) -> None:
-    """Let the limits of another process hold here, too."""
+    """Take over the limits of another process, in a worker."""
     global _limits
     _limits = given
 
@@ -88,7 +88,7 @@ class PackedTooTightly(ReadError):
 
 
 class TooLarge(ReadError):
-    """A record that would take more memory than one is given."""
+    """A record that needs more memory than one record may take."""
 
     @classmethod
     def record(cls, what: str = "the record") -> TooLarge:

@@ -1,4 +1,4 @@
-"""Lines of a file, each within the limit on a record. A longer one is passed over without being held."""
+"""Lines of a file, each within the limit on a record. Longer ones are skipped without holding them in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PIECE = 1 << 23
 
 
 def whole_lines(file: Opened) -> Iterator[bytes | None]:
-    """Each line; None in the place of one that is larger than a record may be."""
+    """Each line, or None for a line that is larger than a record may be."""
     most = limits().record
     first = min(_PIECE, most + 1)
     packed = file.raw if isinstance(file.raw, Unpacked) else None
@@ -24,14 +24,15 @@ def whole_lines(file: Opened) -> Iterator[bytes | None]:
     while line := file.readline(first):
         if len(line) < first or line.endswith(b"\n"):
             yield line
+        # A compressed stream cannot go back, so it must be read to be measured.
         elif not file.seekable():
-            yield _joined(file, line, most, begin)
+            yield _read_to_end(file, line, most, begin)
         else:
             # Measured first: what is too large never is in memory.
             place = file.tell()
-            length, ended = _passed(file, most - len(line))
+            length, ended = _skip_line(file, most - len(line))
             if not ended:
-                _passed(file)
+                _skip_line(file)
             if len(line) + length > most:
                 yield None
             else:
@@ -41,9 +42,8 @@ def whole_lines(file: Opened) -> Iterator[bytes | None]:
             begin = packed.packed
 
 
-def _passed(file: Opened, most: int | None = None) -> tuple[int, bool]:
-    """How many bytes of a line there are, until they are more than `most`, and whether that is all of it; they are
-    passed over in pieces."""
+def _skip_line(file: Opened, most: int | None = None) -> tuple[int, bool]:
+    """Skip a line in pieces, up to `most` bytes; returns how many were skipped and whether the line ended."""
     passed = 0
     while most is None or passed <= most:
         piece = file.readline(_PIECE)
@@ -53,9 +53,9 @@ def _passed(file: Opened, most: int | None = None) -> tuple[int, bool]:
     return passed, False
 
 
-def _joined(file: Opened, line: bytes, most: int, begin: int) -> bytes | None:
-    """The rest of a line of which not even the length can be known without reading it. One whose packed bytes, from
-    `begin` on, are too few for it is refused."""
+def _read_to_end(file: Opened, line: bytes, most: int, begin: int) -> bytes | None:
+    """The rest of a line in a stream that cannot be rewound, so that its length shows only by reading it. A line that
+    is far larger than its packed bytes (from `begin` on) allow is refused."""
     packed = file.raw if isinstance(file.raw, Unpacked) else None
     pieces, length = [line], len(line)
     while not line.endswith(b"\n") and (line := file.readline(_PIECE)):

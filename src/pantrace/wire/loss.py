@@ -1,4 +1,4 @@
-"""Loss, measured: what a sample said before it was written, and what it says when it is read back.
+"""Measured loss: what a sample said before it was written, compared with what it says when read back.
 
 Steps are aligned by id, else by what they say, so that a format that merges turns is told apart from one that drops
 them. The words: absent (not there any more), changed, merged (the step lives on inside another), joined (the text lives
@@ -17,10 +17,10 @@ import msgspec
 from pantrace.model import Loss, RunHeader, Sample, Trajectory, header_of
 
 from .align import Plain
-from .carried import CARRIER, without_notes
 from .compare import compare, leaves
 from .found import Found, Listed, part_type
 from .json import to_plain
+from .pantrace_key import CARRIER, without_notes
 
 
 def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target: str) -> list[Loss]:
@@ -29,9 +29,9 @@ def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target:
 
 
 def header_losses(before: RunHeader, after: RunHeader, why: Mapping[str, str], target: str) -> list[Loss]:
-    """Everything of a run's header that did not survive, leaf by leaf: thirteen results are not one value."""
+    """Everything of a run's header that did not survive, value by value: thirteen results are not one value."""
     out = Listed()
-    compare("run", to_plain(_said(before)), to_plain(_said(after)), out, leaves)
+    compare("run", to_plain(_stated_header(before)), to_plain(_stated_header(after)), out, leaves)
     return [as_loss(each, why, target) for each in out.found]
 
 
@@ -42,20 +42,20 @@ def plain(sample: Sample) -> Plain:
 
 
 def plain_header(run: RunHeader) -> Plain:
-    """A header as plain values, as far as its file says them."""
-    found: Plain = to_plain(_said(run))
+    """A header as plain values, limited to what its file states."""
+    found: Plain = to_plain(_stated_header(run))
     return found
 
 
 def differences(before: Plain, after: Plain) -> list[Found]:
-    """What of a sample is not as it was, one by one; both as `plain` gives them."""
+    """The differences between two samples, one by one; both as `plain` returns them."""
     out = Listed()
     compare("", before, after, out)
     return out.found
 
 
 def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | None = None, *, full: bool = True) -> Loss:
-    """With the reason that the format gives; `full`: with the values themselves."""
+    """A difference as a Loss, with the format's reason; `full`: with the values themselves."""
     return Loss(
         sample=sample,
         path=found.path,
@@ -67,15 +67,15 @@ def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | Non
     )
 
 
-def _said(run: RunHeader) -> RunHeader:
-    """A header without what its file does not say: where it was read, and a name that is only the file's."""
+def _stated_header(run: RunHeader) -> RunHeader:
+    """A header without what its file does not state: its source, and a name taken from the file's name."""
     header = header_of(run)
     named_after = Path(header.source.path).name if header.source and header.source.path else None
     return msgspec.structs.replace(header, source=None, name=None if header.name == named_after else header.name)
 
 
 def without_source(sample: Sample) -> Sample:
-    """Without `source` and notes: where something was read and what pantrace thought of it is not what it says."""
+    """A sample without `source` and pantrace's notes: where it was read is not part of what it says."""
 
     def without(trajectory: Trajectory | None) -> Trajectory | None:
         if trajectory is None:
@@ -88,7 +88,7 @@ def without_source(sample: Sample) -> Sample:
 
 
 def plain_without_source(plain: Plain) -> Plain:
-    """The same for a sample as plain values."""
+    """The same for a sample that is plain values already."""
 
     def without(trajectory: Plain) -> Plain:
         bare = {key: value for key, value in trajectory.items() if key != "source"}
@@ -110,16 +110,17 @@ _FORMAT = re.compile(r"(?:^|\.)extra\.[^.]*")
 
 
 @lru_cache(1 << 14)
-def general(path: str) -> str:
-    """A path without its numbers, cut behind a format's name in `extra`: steps[3].usage -> steps[].usage."""
+def general_path(path: str) -> str:
+    """A path without indices, cut after a format's name in `extra`: steps[3].usage -> steps[].usage."""
     place = _INDEX.sub("[]", path)
+    # What lies in a format's own corner of `extra` is one thing to a reader of the report.
     cut = _FORMAT.search(place)
     return place if cut is None else place[: cut.end()]
 
 
 def reason(path: str, why: Mapping[str, str], target: str) -> str:
-    """The format's own word for the longest part of the path it explains."""
-    place = general(path)
+    """The format's explanation for the longest part of the path that it explains."""
+    place = general_path(path)
     while place:
         if place in why:
             return why[place]

@@ -1,4 +1,4 @@
-"""Texts of recordings in Markdown: nothing but text, whatever they say."""
+"""Texts of recordings inside Markdown: shown as text, whatever they contain."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 
 _MEANING = re.compile(r"[\\`*<>|~&]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 """A bracket means something only where an address follows: [0.3, 0.54] is an interval."""
+# On GitHub, `@name` in a report would notify that person.
 _MENTION = re.compile(r"(?<!\w)@")
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 def as_text(text: str) -> str:
-    """One line without markup, links, mentions or letters that cannot be seen; fit for a cell of a table."""
+    """One line without markup, links, mentions or invisible characters; fits a table cell."""
     visible = "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split())
     )
@@ -19,6 +20,6 @@ def as_text(text: str) -> str:
 
 
 def as_quotation(text: str) -> str:
-    """A quotation that keeps its lines and its lists, but no tags and no pictures."""
+    """A quotation that keeps lines and lists, but no tags and no pictures."""
     lines = text.splitlines() or [""]
     return "\n".join(f"> {_MARKUP.sub('&lt;', line).replace('![', '!&#91;')}" for line in lines)

@@ -12,6 +12,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Extra, Media, Part, Role, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 
+from .data_uri import split_data_uri
 from .json import decode_document, encode, unknown_keys
 from .optional import present
 
@@ -33,24 +34,26 @@ MESSAGE = {
     "name?": (str, None),
 }
 """What a message must look like, for validation."""
+# OpenAI's own API has no such key.
 _REASONING = ("reasoning_content", "reasoning")
 """Where servers that speak this vocabulary put what a model thought."""
 
 
 def is_role(value: Any) -> bool:
-    """Whether it is a role that OpenAI has."""
+    """Whether OpenAI has this role."""
     return isinstance(value, str) and value in ROLES
 
 
 def steps_from(messages: Any, format_name: str) -> tuple[Step, ...]:
-    """A conversation as steps, one for each message."""
+    """A conversation as steps, one per message."""
     if not isinstance(messages, list):
         raise ReadError("messages must be an array")
     return tuple(step_from(message, format_name) for message in messages)
 
 
 def step_from(message: Any, format_name: str, *, exact: bool = False) -> Step:
-    """One message as one step. A role that OpenAI does not have is a note. `exact`: arguments keep their spacing."""
+    """One message as one step; a role that OpenAI does not have makes it a note. `exact`: keep the spacing of
+    arguments."""
     if not isinstance(message, dict):
         raise ReadError("a message must be an object")
     role = message.get("role")
@@ -62,13 +65,16 @@ def step_from(message: Any, format_name: str, *, exact: bool = False) -> Step:
     if ours == "tool":
         parts, taken = _answer(message, format_name), {"tool_call_id", "name"}
     else:
-        parts, taken = _said(message, format_name, exact)
+        parts, taken = _parts_of_message(message, format_name, exact)
     rest = unknown_keys(message, known | taken)
+    # OpenAI allows a name on every message; only an assistant's names an agent.
     agent = rest.pop("name") if ours == "agent" and isinstance(rest.get("name"), str) else None
     if role != _NAMES[ours]:
         rest["role"] = role
     if "content" not in message:
+        # Noted so that the message is written back without the key: APIs treat null and absent differently.
         rest["content"] = "absent"
+    # A list of one text would otherwise be written back as a bare string.
     elif isinstance(message["content"], list) and len(message["content"]) <= 1:
         rest["content"] = "array"
     return Step(
@@ -95,8 +101,8 @@ def _text(message: dict[str, Any], key: str) -> str | None:
     return value
 
 
-def _said(message: dict[str, Any], format_name: str, exact: bool) -> tuple[tuple[Part, ...], set[str]]:
-    """The parts of a message that is not a tool's, and the keys that they come from."""
+def _parts_of_message(message: dict[str, Any], format_name: str, exact: bool) -> tuple[tuple[Part, ...], set[str]]:
+    """The parts of a message that is not a tool's, and the keys they come from."""
     parts: list[Part] = []
     taken: set[str] = set()
     for key in _REASONING:
@@ -136,9 +142,8 @@ def part_from(part: Any, format_name: str) -> Part:
             return Text(text=text, extra=extra("refusal", type="refusal"))
         case {"type": "image_url", "image_url": {"url": str(url), **others}}:
             kept = extra("image_url", **({"image_url": others} if others else {}))
-            head, comma, data = url.partition(",")
-            if comma and head.startswith("data:") and head.endswith(";base64"):
-                return Media(mime=head[5:-7], data=data, extra=kept)
+            if (inline := split_data_uri(url)) is not None:
+                return Media(mime=inline[0], data=inline[1], extra=kept)
             return Media(uri=url, extra=kept)
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(kind), **others}}:
             return Media(
@@ -148,7 +153,7 @@ def part_from(part: Any, format_name: str) -> Part:
 
 
 def call_from(call: Any, format_name: str, *, legacy: bool = False, exact: bool = False) -> ToolCall:
-    """One tool call. Arguments are an object where their text holds one; any other text stays as it is."""
+    """One tool call. Its arguments become an object if their text holds one; any other text is kept."""
     if not isinstance(call, dict):
         raise ReadError("a tool call must be an object")
     kind = call.get("type", "function")
@@ -159,12 +164,14 @@ def call_from(call: Any, format_name: str, *, legacy: bool = False, exact: bool 
     rest = unknown_keys(call, {"id", "type", kind})
     if unknown := unknown_keys(inner, {"name", key}):
         rest[kind] = unknown
+    # `function_call` is OpenAI's form before tools had ids (until November 2023).
     if legacy:
         rest["key"] = "function_call"
     elif kind != "function" or "type" not in call:
         rest["type"] = call.get("type")
     written = inner.get(key)
     arguments = arguments_of(written) if kind == "function" else written
+    # OpenAI demands JSON text, but some servers and datasets write the object itself.
     if isinstance(written, dict):
         rest[key] = "object"
     elif exact and isinstance(arguments, dict) and encode(arguments).decode("utf-8", "surrogatepass") != written:
@@ -178,7 +185,7 @@ def call_from(call: Any, format_name: str, *, legacy: bool = False, exact: bool 
 
 
 def arguments_of(written: Any) -> Any:
-    """Arguments as an object where a JSON text holds one, else as they are written."""
+    """Arguments as an object if they are JSON text of one, else as they are."""
     if not isinstance(written, str):
         return written
     try:
@@ -189,7 +196,7 @@ def arguments_of(written: Any) -> Any:
 
 
 def messages_to(steps: Iterable[Step], format_name: str) -> list[dict[str, Any]]:
-    """Steps as messages; results become messages of their own, in their place between what was said."""
+    """Steps as messages; each tool result becomes a message of its own, in its place."""
     return [message for step in steps for message in _messages(step, format_name)]
 
 
@@ -203,24 +210,24 @@ def _messages(step: Step, format_name: str) -> Iterator[dict[str, Any]]:
             spoken.append(part)
             continue
         if spoken:
-            yield {"role": role or _NAMES[step.role], **_spoken(spoken, step, form, format_name), **rest}
+            yield {"role": role or _NAMES[step.role], **_own_message(spoken, step, form, format_name), **rest}
         mine = rest if step.role == "tool" else {}
         yield {
             "role": (role if step.role == "tool" else None) or "tool",
-            **_answered(part, form if step.role == "tool" else None),
+            **_tool_message(part, form if step.role == "tool" else None),
             **mine,
         }
         spoken, sent, rest = [], True, {}
     if spoken or not sent:
-        yield {"role": role or _NAMES[step.role], **_spoken(spoken, step, form, format_name), **rest}
+        yield {"role": role or _NAMES[step.role], **_own_message(spoken, step, form, format_name), **rest}
 
 
 def _is_content(output: Any) -> bool:
-    """Whether it can stand as content: a list of parts, each with its type. Other lists are data, told as text."""
+    """Whether a list can stand as content, which has a type on every item. Other lists are data and written as text."""
     return isinstance(output, list) and all(isinstance(each, dict) and "type" in each for each in output)
 
 
-def _answered(result: ToolResult, form: Any) -> dict[str, Any]:
+def _tool_message(result: ToolResult, form: Any) -> dict[str, Any]:
     output = result.output if result.output is not None else result.error
     text = output if output is None or isinstance(output, str) or _is_content(output) else encode(output).decode()
     content = {} if form == "absent" else {"content": text}
@@ -230,7 +237,7 @@ def _answered(result: ToolResult, form: Any) -> dict[str, Any]:
     return {**present(names), **content}
 
 
-def _spoken(parts: list[Part], step: Step, form: Any, format_name: str) -> dict[str, Any]:
+def _own_message(parts: list[Part], step: Step, form: Any, format_name: str) -> dict[str, Any]:
     content: list[Any] = []
     calls: list[Any] = []
     beside: dict[str, Any] = {}
@@ -268,7 +275,7 @@ def _content(content: list[Any], form: Any) -> Any:
 
 
 def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
-    """A part of the model as a content part; None where the vocabulary has no word for it."""
+    """A part as a content part; None if the vocabulary has none for it."""
     if isinstance(part, Unknown):
         return part.raw if part.kind == f"{format_name}:part" else None
     mine = dict(part.extra.get(format_name, {}))
@@ -287,7 +294,7 @@ def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
 
 
 def call_to(call: ToolCall, format_name: str) -> dict[str, Any]:
-    """A tool call with its arguments as JSON text, or in the form in which this format held them."""
+    """A tool call, its arguments as JSON text or in the form in which this format held them."""
     mine = dict(call.extra.get(format_name, {}))
     mine.pop("key", None)
     kind = mine.pop("type", "function")
@@ -296,6 +303,7 @@ def call_to(call: ToolCall, format_name: str) -> dict[str, Any]:
     written = call.arguments
     form = mine.pop(key, None)
     if form != "object" and not custom and not isinstance(written, str):
+        # Written with its own spacing only while the arguments are still the same.
         same = form is not None and arguments_of(form) == written
         written = form if same else encode({} if written is None else written).decode("utf-8", "surrogatepass")
     inner = {"name": call.name, key: written, **mine.pop(inner_key, {})}

@@ -14,12 +14,13 @@ import msgspec
 
 from pantrace.model import Action, Media, Part, Role, Step, Text, Thinking, ToolCall, ToolResult, Unknown
 
+from .data_uri import split_data_uri
+from .extra_keys import as_extra, rest_in, rest_of
 from .gui_calls import TOOL, action_arguments
-from .interleaved import join, split
-from .json import encode
+from .json import encode, text_or_json
+from .mixed_output import join, split
 from .openai_chat import ROLES, arguments_of, is_role
 from .optional import text_of
-from .rest import as_extra, rest_in, rest_of
 
 Item = dict[str, Any]
 CALLS = {
@@ -54,7 +55,7 @@ _BETWEEN = "\n\n"
 
 
 def is_item(raw: Any) -> bool:
-    """Whether it is an item that could stand in a request's input or in a response's output."""
+    """Whether a value is an item of a request's input or of a response's output."""
     if not isinstance(raw, dict):
         return False
     kind = raw.get("type", "message")
@@ -64,12 +65,13 @@ def is_item(raw: Any) -> bool:
 
 
 def role_of(item: Item) -> Role:
-    """Whose doing an item is."""
+    """The role that an item belongs to."""
     kind = item.get("type")
     if kind in (None, "message"):
         return ROLES.get(str(item.get("role")), "system")
     if not isinstance(kind, str):
         return "system"
+    # Only messages have a `role`; for other items it follows from their type.
     if kind == "reasoning" or kind in CALLS:
         return "agent"
     if kind in LOOSE:
@@ -78,7 +80,7 @@ def role_of(item: Item) -> Role:
 
 
 def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
-    """The parts of an item, and its keys that they do not tell."""
+    """The parts of an item, and those of its keys that the parts do not hold."""
     kind = item.get("type", "message") if isinstance(item, dict) else None
     if kind in ("message", "agent_message"):
         content = item.get("content")
@@ -88,11 +90,11 @@ def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
             role = str(item.get("role"))
             return [part_from(each, owner, role) for each in content], rest_of(item, {"content"})
     if kind == "reasoning":
-        return _thought(item)
+        return _thinking_from(item)
     if isinstance(kind, str) and kind in CALLS:
-        return _called(item, CALLS[kind], owner)
+        return _call_from(item, CALLS[kind], owner)
     if isinstance(kind, str) and kind in _OUTPUTS and isinstance(item.get("call_id"), str):
-        return _answered(item, owner)
+        return _result_from(item, owner)
     if isinstance(kind, str) and kind in LOOSE and (loose := _loose(item)) is not None:
         return [loose], rest_of(item, {LOOSE[kind][1]})
     return [Unknown(kind=f"{owner}:item", raw=item)], {}
@@ -114,7 +116,7 @@ def _loose(item: Item) -> Part | None:
 
 
 def part_from(raw: Any, owner: str, role: str = "user") -> Part:
-    """One piece of a message's content."""
+    """One piece of a message's content as a part."""
 
     def extra(*known: str) -> dict[str, Any]:
         is_plain = raw["type"] in (_text_type(role), "input_image")
@@ -126,9 +128,8 @@ def part_from(raw: Any, owner: str, role: str = "user") -> Part:
         case {"type": "refusal", "refusal": str(text)}:
             return Text(text=text, extra=extra("refusal"))
         case {"type": "input_image" | "computer_screenshot", "image_url": str(url)}:
-            head, comma, data = url.partition(",")
-            if comma and head.startswith("data:") and head.endswith(";base64"):
-                return Media(mime=head[5:-7], data=data, extra=extra("image_url"))
+            if (inline := split_data_uri(url)) is not None:
+                return Media(mime=inline[0], data=inline[1], extra=extra("image_url"))
             return Media(uri=url, extra=extra("image_url"))
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(kind), **others}}:
             rest = {"type": "input_audio", **({"input_audio": others} if others else {})}
@@ -140,7 +141,7 @@ def part_from(raw: Any, owner: str, role: str = "user") -> Part:
 
 
 def part_to(part: Part, owner: str, role: str = "user") -> Any:
-    """A part as a piece of content; None where the vocabulary has no word for it."""
+    """A part as a piece of content; None if the vocabulary has none for it."""
     if isinstance(part, Unknown):
         return part.raw if part.kind == f"{owner}:part" else None
     own = rest_in(part.extra, owner) if isinstance(part, (Text, Media)) else {}
@@ -158,11 +159,11 @@ def part_to(part: Part, owner: str, role: str = "user") -> Any:
 
 
 def _text_type(role: str) -> str:
-    """What kind of text a message of this role holds."""
+    """The type that OpenAI gives to a text in a message of this role."""
     return "output_text" if role == "assistant" else "input_text"
 
 
-def _thought(item: Item) -> tuple[list[Part], Item]:
+def _thinking_from(item: Item) -> tuple[list[Part], Item]:
     rest = rest_of(item, {"encrypted_content"})
     told: dict[str, Any] = {}
     for key, field in (("summary", "summary"), ("content", "text")):
@@ -175,6 +176,7 @@ def _thought(item: Item) -> tuple[list[Part], Item]:
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         told["signature"] = sealed
+        # Nothing readable was recorded, only what the provider encrypted.
         told["redacted"] = not told.get("summary") and not told.get("text")
     elif sealed is not None:
         rest["encrypted_content"] = sealed
@@ -185,7 +187,7 @@ def _is_text(raw: Any) -> bool:
     return isinstance(raw, dict) and isinstance(raw.get("type"), str) and isinstance(raw.get("text"), str)
 
 
-def _thought_to(part: Thinking, rest: Item) -> Item:
+def _thinking_to(part: Thinking, rest: Item) -> Item:
     row = {"type": "reasoning", **rest}
     for key, kind, told in (("summary", "summary_text", part.summary), ("content", "reasoning_text", part.text)):
         before = rest.get(key)
@@ -194,13 +196,14 @@ def _thought_to(part: Thinking, rest: Item) -> Item:
             continue  # in several pieces, as it was
         if told is not None:
             row[key] = [{"type": kind, "text": told}]
+    # The API demands it, also when it is empty.
     row.setdefault("summary", [])
     if part.signature is not None:
         row["encrypted_content"] = part.signature
     return row
 
 
-def _called(item: Item, key: str, owner: str) -> tuple[list[Part], Item]:
+def _call_from(item: Item, key: str, owner: str) -> tuple[list[Part], Item]:
     kind = item["type"]
     name, namespace = item.get("name"), item.get("namespace")
     rest = rest_of(item, {"call_id", key})
@@ -209,7 +212,9 @@ def _called(item: Item, key: str, owner: str) -> tuple[list[Part], Item]:
     else:
         name = kind.removesuffix("_call")
     if isinstance(namespace, str) and namespace:
+        # Codex calls tools of MCP servers and agents by namespace; the same name may exist in several.
         name = f"{namespace}.{name}"
+    # Calls that the provider answers itself (web_search_call, mcp_call) have only their item's id.
     call_id = item.get("call_id", item.get("id"))
     written = item.get(key)
     arguments = arguments_of(written) if key == "arguments" else written
@@ -225,7 +230,7 @@ def _called(item: Item, key: str, owner: str) -> tuple[list[Part], Item]:
         rest.pop(answer or "", None)
         found = ToolResult(call_id=call_id, name=name, output=item.get(answer or ""))
         if error is not None:
-            text = error if isinstance(error, str) else encode(error).decode("utf-8", "surrogatepass")
+            text = text_or_json(error)
             found = msgspec.structs.replace(found, error=text, failure="error")
         parts.append(found)
     elif kind == "web_search_call" and item.get("status") in ("completed", "failed"):
@@ -233,7 +238,7 @@ def _called(item: Item, key: str, owner: str) -> tuple[list[Part], Item]:
     return parts, rest
 
 
-def _called_to(parts: list[Part], rest: Item) -> Item:
+def _call_to(parts: list[Part], rest: Item) -> Item:
     call = parts[0]
     assert isinstance(call, ToolCall)
     kind = rest.get("type", "function_call")
@@ -259,7 +264,7 @@ def _called_to(parts: list[Part], rest: Item) -> Item:
     return row
 
 
-def _answered(item: Item, owner: str) -> tuple[list[Part], Item]:
+def _result_from(item: Item, owner: str) -> tuple[list[Part], Item]:
     key = "tools" if item["type"] == "tool_search_output" else "output"
     output: Any = item.get(key)
     media: tuple[Media, ...] = ()
@@ -273,12 +278,12 @@ def _answered(item: Item, owner: str) -> tuple[list[Part], Item]:
 
 
 def _plain(raw: Any, owner: str) -> Part:
-    """A piece of an answer; a text that says nothing else is only its words."""
+    """A piece of an answer; a text with no other keys is reduced to its words."""
     part = part_from(raw, owner)
     return Text(text=part.text) if raw.keys() == {"type", "text"} and isinstance(part, Text) else part
 
 
-def _answered_to(part: ToolResult, rest: Item, owner: str) -> Item:
+def _result_to(part: ToolResult, rest: Item, owner: str) -> Item:
     row = {"type": "function_call_output", **rest}
     form = row.pop("form", None)
     if part.call_id is not None:
@@ -291,7 +296,7 @@ def _answered_to(part: ToolResult, rest: Item, owner: str) -> Item:
         pieces = join(output, media, form if isinstance(form, list) else None, _input_text)
         output = [each for each in pieces if each is not None]
     elif not rest and not isinstance(output, str):
-        output = "" if output is None else encode(output).decode("utf-8", "surrogatepass")
+        output = "" if output is None else text_or_json(output)
     if output is not None:
         row["tools" if row["type"] == "tool_search_output" else "output"] = output
     return row
@@ -302,18 +307,18 @@ def _input_text(text: str) -> Item:
 
 
 def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
-    """An item as it was read, from its parts and from what `item_from` said of it."""
+    """An item as it was read, from its parts and what `item_from` returned beside them."""
     match parts:
         case [Unknown(kind=kind, raw=raw)] if kind == f"{owner}:item":
             return raw
         case [ToolCall(arguments=told)] | [ToolResult(output=told)] if rest.get("type") in LOOSE:
             return {**rest, LOOSE[rest["type"]][1]: told} if told is not None else rest
         case [Thinking() as thought] if rest.get("type") == "reasoning":
-            return _thought_to(thought, rest)
+            return _thinking_to(thought, rest)
         case [ToolCall(), *_] if rest.get("type") in CALLS:
-            return _called_to(parts, rest)
+            return _call_to(parts, rest)
         case [ToolResult() as result]:
-            return _answered_to(result, rest, owner)
+            return _result_to(result, rest, owner)
         case [Text(text=text)] if rest.get("content") == "text":
             return {**rest, "content": text}
     role = str(rest.get("role", "user"))
@@ -322,7 +327,7 @@ def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
 
 
 def parts_from(items: Iterable[Any], owner: str) -> tuple[list[Part], list[Item]]:
-    """The parts of several items, and of each item how many of them are its own and what else it says."""
+    """The parts of several items, and for each item how many parts are its own and what else it held."""
     parts: list[Part] = []
     notes: list[Item] = []
     for item in items:
@@ -333,7 +338,7 @@ def parts_from(items: Iterable[Any], owner: str) -> tuple[list[Part], list[Item]
 
 
 def step_items(step: Step, owner: str) -> Iterator[Any]:
-    """The items of a step: as they were, if its extra has the notes of `parts_from` under `items`."""
+    """The items of a step: as they were read, if `extra` has the notes of `parts_from` under `items`."""
     notes = rest_in(step.extra, owner).get("items")
     if not isinstance(notes, list) or sum(note["parts"] for note in notes) != len(step.parts):
         yield from items_to(step.parts, _SPEAKERS[step.role], owner)
@@ -345,7 +350,7 @@ def step_items(step: Step, owner: str) -> Iterator[Any]:
 
 
 def items_to(parts: Iterable[Part], role: str, owner: str) -> list[Item]:
-    """Parts of another format as items; what is said one after another is one message."""
+    """Parts of another format as items; texts that follow each other become one message."""
     return list(_items(parts, role, owner))
 
 
@@ -360,14 +365,15 @@ def _items(parts: Iterable[Part], role: str, owner: str) -> Iterator[Item]:
             yield {"type": "message", "role": role, "content": said}
             said = []
         if isinstance(part, Thinking):
-            yield _thought_to(part, {})
+            yield _thinking_to(part, {})
         elif isinstance(part, ToolCall):
+            # Arguments that are free text, not JSON, are only allowed in a custom tool call.
             custom = isinstance(part.arguments, str) and isinstance(arguments_of(part.arguments), str)
-            yield _called_to([part], {"type": "custom_tool_call"} if custom else {})
+            yield _call_to([part], {"type": "custom_tool_call"} if custom else {})
         elif isinstance(part, Action):
             name = {"call_id": part.id} if part.id is not None else {}
             yield {"type": "function_call", "name": TOOL, "arguments": encode(action_arguments(part)).decode(), **name}
         elif isinstance(part, ToolResult):
-            yield _answered_to(part, {}, owner)
+            yield _result_to(part, {}, owner)
     if said:
         yield {"type": "message", "role": role, "content": said}

@@ -1,4 +1,4 @@
-"""Tools as they are declared to a model: OpenAI's two shapes, and Anthropic's."""
+"""Tools as they are declared to a model, in OpenAI's two shapes and in Anthropic's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pantrace.model import Tool
 
-from .fields import ANYTHING, TEXT, FieldMap
-from .rest import as_extra, rest_in, rest_of
+from .extra_keys import as_extra, rest_in, rest_of
+from .field_map import ANYTHING, TEXT, FieldMap
 
 Shape = Literal["function", "flat", "schema"]
 """function: inside `function`, as in chats; flat: as in responses; schema: with `input_schema`, as Anthropic has it."""
@@ -19,7 +19,7 @@ def _map(owner: str, schema: str) -> FieldMap[Tool]:
 
 
 def tools_from(declared: Any, owner: str) -> tuple[Tool, ...] | None:
-    """All declared tools; None where they are not told in a way that can be told back."""
+    """The declared tools; None if one of them cannot be written back."""
     if not isinstance(declared, list) or not all(isinstance(each, dict) for each in declared):
         return None
     found = []
@@ -28,6 +28,7 @@ def tools_from(declared: Any, owner: str) -> tuple[Tool, ...] | None:
         if isinstance(raw.get("function"), dict):
             inner, around = raw["function"], rest_of(raw, {"function"})
         kind = raw.get("type")
+        # The provider's own tools (web_search, say) have a type and no name.
         name = inner.get("name") if isinstance(inner.get("name"), str) else kind
         if not isinstance(name, str):
             return None
@@ -38,7 +39,7 @@ def tools_from(declared: Any, owner: str) -> tuple[Tool, ...] | None:
 
 
 def tool_to(tool: Tool, owner: str, shape: Shape) -> dict[str, Any]:
-    """A tool as it is declared; one that was read comes back as it was."""
+    """A tool's declaration; one that was read is written as it was."""
     own = rest_in(tool.extra, owner)
     row = _map(owner, "input_schema" if shape == "schema" else "parameters").dump(tool, "around")
     if own.get("type") == tool.name:

@@ -1,5 +1,5 @@
-"""Usage in OpenAI's words: of responses, of chats, and as Codex tells it. As in the model, input includes what was
-cached and output what was thought."""
+"""Token usage in OpenAI's words: of responses, of chats, and as Codex writes it. As in the model, input includes cached
+tokens and output includes reasoning."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import msgspec
 
 from pantrace.model import Usage
 
-from .fields import INTEGER, FieldMap
-from .rest import as_extra, rest_in
+from .extra_keys import as_extra, rest_in
+from .field_map import INTEGER, FieldMap
 
 Shape = Literal["responses", "chat", "flat"]
 _COUNTS = {
@@ -40,7 +40,7 @@ def _map(owner: str, shape: Shape) -> FieldMap[Usage]:
 
 
 def usage_from(raw: Any, owner: str, shape: Shape) -> Usage | None:
-    """What a response used; None where nothing is told."""
+    """The usage of a response; None if nothing is reported."""
     if not isinstance(raw, dict):
         return None
     rest: dict[str, Any] = {}
@@ -55,7 +55,7 @@ def usage_from(raw: Any, owner: str, shape: Shape) -> Usage | None:
 
 
 def usage_to(usage: Usage, owner: str, shape: Shape) -> dict[str, Any]:
-    """Usage as a response of that shape tells it."""
+    """Usage in the words of this shape."""
     details = _DETAILS[shape]
     row = _map(owner, shape).dump(usage, *details)
     for key, names in details.items():
@@ -66,5 +66,5 @@ def usage_to(usage: Usage, owner: str, shape: Shape) -> dict[str, Any]:
 
 
 def bare(usage: Usage) -> Usage:
-    """Only what is counted."""
+    """The counts without what `extra` keeps."""
     return msgspec.structs.replace(usage, extra={})

@@ -1,6 +1,6 @@
-"""Values that may be missing, or of another type than their key promises: what a reader goes on with then.
+"""Values that may be missing, or of another type than their key promises.
 
-Foreign records come from many hands. A reader that takes such a value as missing must keep it (`wire.rest`).
+Foreign records come from many hands. A reader that takes such a value as missing must keep it (`wire.extra_keys`).
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ from typing import Any
 
 
 def present(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that say something."""
+    """The fields that are not None."""
     return {key: value for key, value in fields.items() if value is not None}
 
 
 def text_of(value: Any) -> str | None:
+    """The value if it is text, else None."""
     return value if isinstance(value, str) else None
 
 
 def object_of(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Output: the one door through which files are written.
+"""Output: every file is written through this module.
 
 What is written stands in a private folder until it is whole, and only then takes its name. So a failure, Ctrl-C or
 `kill -9` leaves what was there before as it was. Links are followed, and a file that is replaced keeps its mode and
@@ -27,26 +27,27 @@ from .private_folder import is_private, private_folder
 
 @contextmanager
 def writing(target: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name only when all of it is written; `.gz` and `.zst` names are compressed."""
+    """Open a file that appears under its name only when all of it is written; `.gz` and `.zst` names are compressed."""
     if any(map(is_private, target.parts)):
         # Nobody looks in here: whoever staged the folder gives the file its name.
-        with _packed(target) as file:
+        with _compressed(target) as file:
             yield file
         return
     if stat.S_ISDIR(_mode(target)):
         raise WriteError(f"{target}: is a directory; name a file to write")
-    with staging(target) as staged, _packed(staged) as file:
+    with staging(target) as staged, _compressed(staged) as file:
         yield file
 
 
 @contextmanager
 def staging(target: Path) -> Iterator[Path]:
-    """A private path with the name of the target, to make a file or a folder at; it becomes the target at the end.
+    """A private path with the target's name, to make a file or folder at; at the end it becomes the target.
 
     The files of a folder join those that are in the target already, and replace those of the same name."""
     _refuse_url(target)
     try:
         # A pipe is opened now, not at the end: whoever reads it shall see its end also when we fail.
+        # Also for files inside a folder: one of them may be a pipe or a device.
         with _stream(target) or nullcontext() as stream:
             place = real_place(target)
             if stream is None and not place.is_dir():
@@ -64,25 +65,25 @@ def staging(target: Path) -> Iterator[Path]:
 
 
 def _refuse_url(target: Path) -> None:
-    """A path that was a URL has lost one slash; nobody has a folder of that name in mind."""
+    """Refuse a path that was a URL and has lost a slash; nobody wants a folder of that name."""
     if found := re.match(r"(s3|gs|az|https?|file):/", str(target)):
-        raise WriteError(f"{target}: cannot be written to {found[1]}://; write a file here, and copy it")
+        raise WriteError(f"{target}: cannot be written to {found[1]}://; write a local file and copy it")
 
 
 def write_error(target: Path, error: OSError) -> WriteError:
-    """A system error as a sentence."""
+    """A system error as a WriteError with a sentence."""
     return WriteError(f"{target}: cannot be written: {error.strerror or error}")
 
 
 def real_place(target: Path) -> Path:
-    """Where links lead; a link that leads nowhere names the file that is to be made."""
+    """Where links lead; for a dangling link, the file that it names."""
     with suppress(FileNotFoundError):
         target.stat()  # a loop of links and a file in the place of a folder are errors now, not at the end
     return Path(os.path.realpath(target))
 
 
 def nearest_folder(place: Path) -> Path:
-    """The folder that a new file would lie in, as far as it is there: itself, its folder, or the next one above."""
+    """The nearest existing folder for a new file: the place itself, its folder, or one above."""
     return next(each for each in (place, *place.parents) if each.is_dir())
 
 
@@ -93,7 +94,7 @@ def is_stream(target: Path) -> bool:
 
 
 def _mode(target: Path) -> int:
-    """What the target is; 0 where there is nothing, or nothing that can be reached."""
+    """The target's mode; 0 if it does not exist or cannot be reached."""
     try:
         return target.stat().st_mode
     except OSError:
@@ -101,7 +102,7 @@ def _mode(target: Path) -> int:
 
 
 def _stream(target: Path) -> IO[bytes] | None:
-    """An open device or pipe; None when the target is a file or a folder, or not there yet."""
+    """The open device or pipe; None if the target is a file or folder, or does not exist yet."""
     if not is_stream(target):
         return None
     if target.is_block_device():
@@ -112,8 +113,9 @@ def _stream(target: Path) -> IO[bytes] | None:
 
 
 def _descriptor(target: Path) -> int | None:
-    """The number of the open file that names such as /dev/stdout and /dev/fd/3 stand for."""
+    """The file descriptor that a name such as /dev/stdout or /dev/fd/3 stands for."""
     own = Path("/dev/fd").resolve()
+    # /dev/stdout leads to a descriptor through two or three links; more would be a loop.
     for _ in range(8):
         if target.name.isdecimal() and target.parent.resolve() == own:
             return int(target.name)
@@ -124,9 +126,10 @@ def _descriptor(target: Path) -> int | None:
 
 
 @contextmanager
-def _packed(path: Path) -> Iterator[IO[bytes]]:
+def _compressed(path: Path) -> Iterator[IO[bytes]]:
     with path.open("wb") as file:
         if path.suffix == ".gz":
+            # No name and no time in the header: the same content always gives the same bytes.
             with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as inner:
                 yield cast("IO[bytes]", inner)
         elif path.suffix == ".zst":
@@ -171,7 +174,7 @@ def _replace(staged: Path, place: Path) -> None:
 
 
 def _refuse_unwritable(place: Path) -> None:
-    """A file that is protected, or a folder of that name, is not replaced, although renaming could."""
+    """Refuse a protected file or a folder of that name; renaming would replace them silently."""
     if place.is_dir():
         raise IsADirectoryError(EISDIR, "it is a directory")
     if place.exists() and not os.access(place, os.W_OK):

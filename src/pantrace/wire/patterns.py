@@ -1,4 +1,4 @@
-"""Patterns that a person wrote, held against texts that anybody wrote: searched within bounds.
+"""User-written patterns, searched in untrusted texts with a time limit.
 
 Python's regular expressions go back and forth over a text; `(a+)+$` takes longer than a life for forty letters. They
 listen to signals while they search, so a timer of this process's own computing time ends such a search. Timers belong
@@ -23,17 +23,17 @@ LONGEST = 5
 
 
 class TooSlow(UsageError):
-    """A pattern that goes back and forth over a text without an end."""
+    """Raised when a pattern backtracks too long over a text."""
 
 
 def search(pattern: re.Pattern[str] | str, text: str, flags: int = 0) -> re.Match[str] | None:
-    """As `re.search`, but TooSlow when it takes too long."""
+    """Like `re.search`, but raises TooSlow when it takes too long."""
     compiled = re.compile(pattern, flags)
     return _bounded(compiled, lambda: compiled.search(text))
 
 
 def find_all(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """As `finditer`, but TooSlow when it takes too long."""
+    """Like `finditer`, but raises TooSlow when it takes too long."""
     return _bounded(pattern, lambda: list(pattern.finditer(text)))
 
 
@@ -52,6 +52,7 @@ def _timer(pattern: str) -> Iterator[None]:
             "repetition inside a repetition, or with possessive ones (a++)"
         )
 
+    # Counts this process's computing time, not the clock: a busy machine must not make a good pattern fail.
     former = signal.signal(signal.SIGVTALRM, end)
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:

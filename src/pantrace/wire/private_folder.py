@@ -1,4 +1,4 @@
-"""Private folders: where a process works on something that is not whole yet.
+"""Private folders: where a process builds something that is not complete yet.
 
 Its name says who works in it, and a lock says that he is still there. The system lets go of the lock however its holder
 dies, so the next run can tell what a killed one has left and removes it. What belongs to another machine or another
@@ -25,16 +25,16 @@ _OWNED = re.compile(r"\.pantrace-([0-9a-f]{8})_(\d+)_\w+\.tmp")
 
 
 def is_private(name: str) -> bool:
-    """Whether a name is that of a private folder. One that was killed leaves it behind."""
+    """Whether a name is that of a private folder; a killed process leaves one behind."""
     return _PRIVATE.fullmatch(name) is not None
 
 
 @contextmanager
 def private_folder(where: Path | None = None) -> Iterator[Path]:
-    """A folder that nobody else looks into, gone at the end. Beside it, what killed runs have left is removed."""
+    """A folder for this process alone, removed at the end. Leftovers of killed runs beside it are removed too."""
     place = Path(tempfile.gettempdir()) if where is None else where
     _clean_once(place)
-    folder, handle = _made(place)
+    folder, handle = _make(place)
     try:
         yield folder
     finally:
@@ -43,11 +43,11 @@ def private_folder(where: Path | None = None) -> Iterator[Path]:
             os.close(handle)
 
 
-def _made(place: Path) -> tuple[Path, int | None]:
-    """A new folder and the lock on it; None where the file system knows no locks."""
+def _make(place: Path) -> tuple[Path, int | None]:
+    """A new folder and its lock; None as the lock if the file system has none."""
     while True:
         folder = Path(tempfile.mkdtemp(_SUFFIX, f"{_PREFIX}{_machine()}_{os.getpid()}_", place))
-        handle = _opened(folder)
+        handle = _open_lock(folder)
         if handle is None:
             return folder, None
         held = _lock(handle)
@@ -59,7 +59,7 @@ def _made(place: Path) -> tuple[Path, int | None]:
 
 @cache
 def _machine() -> str:
-    """This machine, as far as process numbers mean the same: two containers may have one name."""
+    """An id of this machine, as far as process ids are shared: two containers can have the same host name."""
     try:
         room = Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
@@ -71,7 +71,7 @@ _cleaned: set[Path] = set()
 
 
 def _clean_once(place: Path) -> None:
-    """Once in each folder: it may hold many files, and a program may write many."""
+    """Remove leftovers, once per folder: it may hold many files, and a program may write many."""
     if place in _cleaned:
         return
     _cleaned.add(place)
@@ -87,7 +87,7 @@ def _clean_once(place: Path) -> None:
 
 
 def _remove_if_left(folder: Path, pid: int) -> None:
-    handle = _opened(folder)
+    handle = _open_lock(folder)
     if handle is None:
         return
     try:
@@ -99,7 +99,7 @@ def _remove_if_left(folder: Path, pid: int) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this machine is there; not to be asked on Windows, where asking ends it."""
+    """Whether a process exists on this machine. Never call it on Windows, where asking ends the process."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -111,7 +111,7 @@ def is_alive(pid: int) -> bool:
 
 if sys.platform == "win32":
 
-    def _opened(folder: Path) -> int | None:
+    def _open_lock(folder: Path) -> int | None:
         return None  # folders cannot be opened there: nothing is locked, and nothing is removed
 
     def _lock(handle: int) -> bool | None:
@@ -119,7 +119,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _opened(folder: Path) -> int | None:
+    def _open_lock(folder: Path) -> int | None:
         try:
             return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError:

@@ -1,4 +1,4 @@
-"""Depth of records of the model: how far foreign values inside them are nested.
+"""How deeply foreign values inside records of the model are nested.
 
 Parts and usages are not tracked by the collector (`gc=False`), so `depth.is_too_deep`, which asks the collector, ends
 in front of them. Steps are gone through by name: a recording has thousands of them, and most hold nothing that nests.
@@ -40,7 +40,7 @@ def is_record_too_deep(record: Any, most: int) -> bool:
 
 
 def _inside(trajectory: Trajectory) -> list[Any]:
-    """What of a trajectory may hold lists and objects."""
+    """The values of a trajectory that may hold lists and objects."""
     found: list[Any] = [
         trajectory.agents,
         trajectory.invocations,

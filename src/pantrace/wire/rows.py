@@ -1,4 +1,4 @@
-"""Rows: the records of a JSON Lines file, a JSON array or a single JSON document, one at a time."""
+"""The records of a JSON Lines file, a JSON array or a single JSON document, one at a time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import msgspec
 from pantrace.errors import ReadError
 
 from . import files
-from .cuts import by_lines
-from .glued import glued
-from .json import UNFINISHED, decode_document, encode, indented, typed_decoder
+from .input_cuts import by_lines
+from .input_span import Span
+from .json import UNFINISHED, decode_document, encode, indent_json, typed_decoder
 from .limits import TooLarge, limits
+from .objects_on_line import objects_on_line
 from .output import writing
-from .pace import tell_place
-from .span import Span
-from .tap import listener
-from .written import Row
+from .output_row import Row
+from .progress import report_place
+from .read_listener import listener
 
 Layout = Literal["lines", "array", "document", "log"]
 """How rows lie in a file: one on each line, as items of an array, one alone, or one alone as a list of records of which
@@ -37,12 +37,12 @@ Decode = Callable[[bytes | memoryview], Any]
 
 
 def raise_broken(error: ReadError) -> NoReturn:
-    """The strict way: the first broken record ends the reading."""
+    """Stop at the first broken record; the strict choice for `on_broken`."""
     raise error
 
 
 def layout_of(start: bytes, *, whole: bool) -> Layout:
-    """How records lie in a text that begins like this; `whole`: the text is all there is."""
+    """The layout of a text that begins like this; `whole`: the text is complete."""
     text = start.lstrip()
     if text.startswith(b"["):
         return "array"
@@ -57,18 +57,19 @@ def layout_of(start: bytes, *, whole: bool) -> Layout:
         return "lines"
     if not newline and not whole:
         return "lines" if text.startswith(b"{") else "document"
-    return "lines" if glued(first) else "document"
+    return "lines" if objects_on_line(first) else "document"
 
 
 def layout_at(path: Path) -> Layout:
-    """How records lie in the file at a path."""
+    """The layout of the file at a path."""
     size = 1 << 16
     start = files.read_start(path, size)
+    # Less 8: a byte order mark of 3 bytes may have been taken off.
     return layout_of(start, whole=len(start) < size - 8)
 
 
 def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
-    """All records of a file that together are one recording; a ReadError where that is larger than a record may be."""
+    """All records of a file that form one recording; ReadError if it is larger than a record may be."""
     is_document = layout_at(path) == "document"
     each = _read_values(path, on_broken) if is_document else read_rows(path, on_broken, held=True)
     return [record for _, record in each]
@@ -83,7 +84,7 @@ def read_rows(
     held: bool = False,
 ) -> Iterator[tuple[str | None, Any]]:
     """Each record with its place ("line 3", "item 3"; None for a document). Broken ones go to `on_broken`. With `span`,
-    the records of these lines. `held`: all will be in memory at once."""
+    only the records of these lines. `held`: all will be in memory at once."""
     layout = "lines" if span is not None else layout_at(path)
     if layout == "lines":
         yield from _read_lines(path, on_broken, span, decode, held=held)
@@ -116,7 +117,7 @@ def _is_value(text: bytes) -> bool:
 def rows_in(
     path: Path, layout: Layout, on_broken: OnBroken, span: Span | None = None, decode: Decode = decode_document
 ) -> Iterator[tuple[str | None, Any]]:
-    """Each row of a file with its place. A document is one row, be it a list; so are all records of a log together."""
+    """Each row of a file with its place. A document is one row, even if it is a list; so is a whole log."""
     if layout == "document":
         yield from _read_document(path, on_broken, decode)
     elif layout == "log":
@@ -128,7 +129,7 @@ def rows_in(
 
 
 def cut_rows(path: Path, size: int) -> Iterator[Span]:
-    """Spans of a file whose rows stand on lines of their own; none of any other."""
+    """Spans of a file that has one row per line; none for any other file."""
     if layout_at(path) == "lines":
         yield from by_lines(path, size)
 
@@ -141,7 +142,7 @@ def _read_lines(
         try:
             row = decode(line)
         except ReadError as error:
-            if pieces := glued(line):
+            if pieces := objects_on_line(line):
                 yield from _read_pieces(path, number, pieces, on_broken, decode)
             else:
                 on_broken(_on_line(path, place, error))
@@ -152,7 +153,7 @@ def _read_lines(
 def _read_pieces(
     path: Path, number: int, pieces: list[bytes], on_broken: OnBroken, decode: Decode
 ) -> Iterator[tuple[str, Any]]:
-    """The objects that stand on one line. The line as a whole was told before, and says nothing."""
+    """The objects on one line, reported one by one; the line as a whole was reported before and is not JSON."""
     for count, piece in enumerate(pieces, 1):
         place = f"line {number}, object {count}"
         if (tell := listener()) is not None:
@@ -176,32 +177,33 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decod
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
-    yield from _decoded(path, items, "item", on_broken, decode)
+    yield from _decode_or_report(path, items, "item", on_broken, decode)
 
 
 def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
-    """Values one after another, each on many lines, as a pretty printer leaves them; a document is the only one."""
-    data = files.read_quietly(path)
+    """JSON values one after another, each on many lines, as a pretty printer writes them; or a single document."""
+    data = files.read_unreported(path)
     try:
         whole = decode_document(data)
     except ReadError as error:
         values = list(_split_values(path, memoryview(data), on_broken))
         if not values:
             on_broken(error.at(path=str(path)))
-        yield from _decoded(path, values, "value", on_broken)
+        yield from _decode_or_report(path, values, "value", on_broken)
         return
     if (tell := listener()) is not None:
         tell(path, data)
     yield None, whole
 
 
-def _decoded(
+def _decode_or_report(
     path: Path, items: Iterable[Any], word: str, on_broken: OnBroken, decode: Decode = decode_document
 ) -> Iterator[tuple[str, Any]]:
     for number, item in enumerate(items, 1):
         place = f"{word} {number}"
         if isinstance(items, list):
-            tell_place(number, len(items))
+            report_place(number, len(items))
+        # An array is mapped, so its items are the first that would be in memory.
         if len(memoryview(item)) > limits().record:
             on_broken(TooLarge.record().at(path=str(path), place=place))
             continue
@@ -224,7 +226,7 @@ _LAST = "what follows it in the array is not read"
 
 
 def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
-    """Items of an array that the fast decoder refuses: all whole ones, then the error of the torn or too deep end."""
+    """Items of an array that msgspec refuses: the complete ones, then the error of the torn or too deep one."""
     depth = 0
     begin = 0
     number = 0
@@ -249,12 +251,12 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
                 return
     line = bytes(data[:begin]).count(b"\n") + 1
     place = f"item {number + 1}, line {line}"
-    message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}: the item that begins here has no end"
+    message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}: the item that starts here does not end"
     on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
 
 
 def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
-    """The whole values of a text, then the error of the torn one at its end; nothing where not even one is whole."""
+    """The complete values of a text, then the error of the torn one at its end; nothing if none is complete."""
     depth = begin = found = 0
     for token in _TOKEN.finditer(data):
         mark = token.group()
@@ -266,11 +268,11 @@ def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator
     if found and (rest := bytes(data[begin:])).strip():
         line = bytes(data[:begin]).count(b"\n") + rest[: len(rest) - len(rest.lstrip())].count(b"\n") + 1
         place = f"value {found + 1}, line {line}"
-        on_broken(ReadError("the value that begins here has no end", path=str(path), place=place, remedy=UNFINISHED))
+        on_broken(ReadError("the value that starts here does not end", path=str(path), place=place, remedy=UNFINISHED))
 
 
 def count_rows(path: Path) -> int:
-    """How many records a file has; they are decoded only where somebody listens. A ReadError where it is not whole."""
+    """How many records a file has; they are decoded only if somebody listens. ReadError if the file is torn."""
     layout = layout_at(path)
     if layout == "lines":
         return sum(1 for _ in files.lines(path))
@@ -284,22 +286,22 @@ def count_rows(path: Path) -> int:
 
 
 def written_layout(target: Path, default: Layout) -> Layout:
-    """How rows are laid out in a file: as the name's suffix says, else the default."""
+    """The layout of a file to write: by its suffix, else the default."""
     by_suffix: dict[str, Layout] = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}
     layout = by_suffix.get(files.bare_suffix(target), default)
+    # A log is lines whatever its name says, and a document named .json is no array of itself.
     return default if default == "log" or (layout == "array" and default == "document") else layout
 
 
 class Seal(NamedTuple):
-    """How many rows were written to a file, and the checksum of all its bytes (before they were packed)."""
+    """How many rows were written to a file, and the checksum of its bytes before compression."""
 
     rows: int
     checksum: int
 
 
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> Seal:
-    """Write rows (values, or `Row`s whose bytes somebody may have looked at already) as lines or as an array, as the
-    name's suffix says (else the default)."""
+    """Write rows (values, or `Row`s that are perhaps encoded already) as lines or as an array, by the name's suffix."""
     layout = written_layout(target, default)
     count = checksum = 0
     with writing(target) as file:
@@ -322,12 +324,12 @@ def _text(row: Any, layout: Layout, indent: int, *, is_first: bool) -> bytes:
     if layout == "lines":
         return data + b"\n"
     if layout == "document":
-        return indented(data, indent) + b"\n"
-    return (b"[\n" if is_first else b",\n") + indented(data, indent)
+        return indent_json(data, indent) + b"\n"
+    return (b"[\n" if is_first else b",\n") + indent_json(data, indent)
 
 
 def is_sealed(path: Path, seal: Seal) -> bool:
-    """Whether a file has the bytes that were written to it."""
+    """Whether a file still has exactly the bytes that were written to it."""
     checksum = 0
     with files.reading(path) as file:
         while piece := file.read(1 << 20):

@@ -3,7 +3,7 @@
 A shape is `str`, `int`, `float`, `bool`, `dict` (any object), `list` (any array), `ANY`, `[shape]` for an array,
 `{"key": shape}` for an object (a key that ends in "?" may be missing), `each(shape)` for an object whose keys are
 names, a tuple of shapes for alternatives, `None` for null, or `one_of(...)`. `document` wraps a shape that only a
-document demands: breaking it is a warning. `mend` wraps one that says how it is set right (`wire.fit`).
+document demands: breaking it is a warning. `repairable` wraps one that says how it is set right (`wire.shape_repair`).
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from .violation import error, warning
 
 
 class Anything(msgspec.Struct, frozen=True):
-    """Anything at all."""
+    """Matches any value."""
 
 
 class OneOf(msgspec.Struct, frozen=True):
-    """One of these values."""
+    """Matches one of these values."""
 
     values: tuple[Any, ...]
     otherwise: Any = None
-    """Which of them stands for any other value."""
+    """The value that replaces any other."""
 
 
 class Each(msgspec.Struct, frozen=True):
-    """An object whose keys are names, and whose values are all alike."""
+    """An object with any keys, whose values all have one shape."""
 
     shape: Any
 
 
-class Mend(msgspec.Struct, frozen=True):
-    """A shape, and what is done where a value is something else altogether."""
+class Repairable(msgspec.Struct, frozen=True):
+    """A shape that also says how to repair a value that does not fit."""
 
     shape: Any
     how: Callable[[Any], Any] | None = None
-    """Makes of a value one that can be fitted."""
+    """Converts a value to one that can be repaired further."""
     what: str = ""
-    """What that comes to: "is an object now"."""
+    """What the report says of it: "is an object now"."""
     when: Callable[[Any], bool] | None = None
-    """Whether a value can be fitted as it is; None: if it is of the shape's kind."""
+    """Whether a value can be repaired without converting it; None: if it is of the shape's kind."""
     default: Any = None
-    """What stands there when it is missing, or makes it of the place; None: as the shape has it."""
+    """The value if it is missing, or a function of its place; None: the shape's own default."""
     essential: bool = False
-    """Whether a record that lacks it is none."""
+    """Whether a record that lacks it is dropped."""
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A demand that today's readers do not make."""
+    """A demand of the document only; today's readers do not make it."""
 
     shape: Any
 
@@ -63,32 +63,34 @@ ANY = Anything()
 
 
 def one_of(*values: Any, otherwise: Any = None) -> OneOf:
-    """A closed list of values."""
+    """A closed list of values; `otherwise` replaces any other."""
     return OneOf(values, otherwise)
 
 
 def each(shape: Any) -> Each:
-    """The shape of all values of an object."""
+    """An object whose values all have this shape."""
     return Each(shape)
 
 
-def mend(shape: Any, how: Callable[[Any], Any], what: str, when: Callable[[Any], bool] | None = None) -> Mend:
-    """A shape of which a value that is something else can be made."""
-    return Mend(shape, how, what, when)
+def repairable(
+    shape: Any, how: Callable[[Any], Any], what: str, when: Callable[[Any], bool] | None = None
+) -> Repairable:
+    """A shape to which a value of another kind can be converted."""
+    return Repairable(shape, how, what, when)
 
 
-def default(shape: Any, value: Any) -> Mend:
-    """A shape with what stands for a missing value."""
-    return Mend(shape, default=value)
+def default(shape: Any, value: Any) -> Repairable:
+    """A shape with a value to use if it is missing."""
+    return Repairable(shape, default=value)
 
 
-def essential(shape: Any) -> Mend:
-    """A shape without which there is no record."""
-    return Mend(shape, essential=True)
+def essential(shape: Any) -> Repairable:
+    """A shape without which the whole record is dropped."""
+    return Repairable(shape, essential=True)
 
 
 def is_essential(shape: Any) -> bool:
-    return isinstance(shape, Mend) and shape.essential
+    return isinstance(shape, Repairable) and shape.essential
 
 
 def document(shape: Any) -> Document:
@@ -100,13 +102,13 @@ _NAMES = {str: "text", int: "an integer", float: "a number", bool: "true or fals
 
 
 def violations(value: Any, shape: Any, path: str = "") -> Iterator[Violation]:
-    """Every place where a value does not have its shape."""
+    """Every place where a value does not match its shape."""
     if isinstance(shape, Anything):
         return
     if isinstance(shape, Document):
         for violation in violations(value, shape.shape, path):
             yield warning(violation.message, violation.place)
-    elif isinstance(shape, Mend):
+    elif isinstance(shape, Repairable):
         yield from violations(value, shape.shape, path)
     elif isinstance(shape, Each):
         yield from _object(value, {}, path)
@@ -137,7 +139,7 @@ def violations(value: Any, shape: Any, path: str = "") -> Iterator[Violation]:
 
 
 def must_fit(value: Any, shape: Any) -> None:
-    """A ReadError that names the first place where a record is not of a shape: for readers that rely on it."""
+    """Raise a ReadError for the first place where a record does not match a shape, for readers that rely on it."""
     wrong = next((each for each in violations(value, shape) if each.level == "error"), None)
     if wrong is not None:
         raise ReadError(wrong.message, place=wrong.place)
@@ -160,6 +162,7 @@ def _object(value: Any, shape: dict[str, Any], path: str) -> Iterator[Violation]
 def _is(value: Any, kind: Any) -> bool:
     if kind is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
+    # To Python, True is an integer.
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 

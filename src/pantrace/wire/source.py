@@ -1,4 +1,4 @@
-"""Where a sample was read."""
+"""Note where a sample was read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pantrace.model import Sample, Source
 
 
 def with_source(sample: Sample, source: Source) -> Sample:
-    """The sample with a note of where its trajectory was read; one without a trajectory has no room for it."""
+    """The sample with the source of its trajectory; one without a trajectory has no room for it."""
     if sample.trajectory is None:
         return sample
     trajectory = msgspec.structs.replace(sample.trajectory, source=source)

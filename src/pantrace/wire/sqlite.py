@@ -29,8 +29,8 @@ from pantrace.errors import ReadError
 from .files import read_error
 from .limits import TooLarge, limits
 from .private_folder import private_folder
+from .read_listener import listener
 from .table_row import TableRow
-from .tap import listener
 
 PATIENCE = 5.0
 """Seconds until a database that is written all the time is given up."""
@@ -50,15 +50,15 @@ Mark = tuple[int, int, int]
 @contextmanager
 def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Connection]:
     """A connection to the database's content as of now."""
-    with ExitStack() as held, _told(path):
+    with ExitStack() as held, _explain_errors(path):
         database = _snapshot(path, held, patience, briefly=False)
         database.row_factory = sqlite3.Row if listener() is None else _row
         yield database
 
 
-def copied(path: Path, held: ExitStack) -> str:
-    """The database's content as of now in a file of its own, which is gone when `held` ends. Several readers of it see
-    the same moment."""
+def copy_database(path: Path, held: ExitStack) -> str:
+    """Copy the database's content as of now to a file that lives as long as `held`, so that several readers see the
+    same moment."""
     folder = held.enter_context(private_folder())
     copy = folder / "copy.db"
     with reading(path) as database, closing(sqlite3.connect(copy)) as target:
@@ -68,33 +68,34 @@ def copied(path: Path, held: ExitStack) -> str:
 
 @contextmanager
 def reading_copy(path: Path, copy: str | None) -> Iterator[sqlite3.Connection]:
-    """A connection to a copy that `copied` made; to the database itself where there is none, as on another machine."""
+    """Connect to a copy that `copy_database` made, or to the database itself if there is none (on another machine)."""
     if copy is None or not Path(copy).exists():
         with reading(path) as database:
             yield database
         return
-    with _told(path), closing(_connected_to_copy(Path(copy))) as database:
+    with _explain_errors(path), closing(_connect_to_copy(Path(copy))) as database:
         database.row_factory = sqlite3.Row if listener() is None else _row
         yield database
 
 
 def rows(database: sqlite3.Connection, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-    """Answers as plain tuples."""
+    """The answers of a query as plain tuples."""
     cursor = database.cursor()
-    cursor.row_factory = None if listener() is None else _telling()
+    cursor.row_factory = None if listener() is None else _row_reporter()
     return cursor.execute(question, values)
 
 
 def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> sqlite3.Row:
-    return sqlite3.Row(cursor, _told_row(cursor, values))
+    return sqlite3.Row(cursor, _report_row(cursor, values))
 
 
-def _told_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return _telling()(cursor, values)
+def _report_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return _row_reporter()(cursor, values)
 
 
-def _telling() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
-    """Tells the rows of one question, whose columns are named once: SQLite makes their names anew for whoever asks."""
+def _row_reporter() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
+    """A row factory that reports each row of one query. Column names are made once: SQLite builds them anew each
+    time."""
     names: tuple[str, ...] = ()
 
     def told(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -109,8 +110,8 @@ def _telling() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
 
 
 def tables_at(path: Path) -> dict[str, tuple[str, ...]]:
-    """Tables of the database at a path as of now; nothing is copied that can be looked at in place."""
-    with ExitStack() as held, _told(path):
+    """The tables of the database at a path as of now; nothing is copied if it can be read in place."""
+    with ExitStack() as held, _explain_errors(path):
         found = _tables_at_rest(path.resolve())
         return tables(_snapshot(path, held, PATIENCE, briefly=True)) if found is None else found
 
@@ -119,23 +120,25 @@ def tables(database: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     """Table names with their columns."""
     cursor = database.cursor()
     cursor.row_factory = None
-    names = [row[0] for row in cursor.execute("select name from sqlite_master where type = 'table'").fetchall()]
+    # Virtual tables are left out: a module or an option that this SQLite lacks must not hide the others.
+    ordinary = "select name from sqlite_master where type = 'table' and sql not like 'create virtual table%'"
+    names = [row[0] for row in cursor.execute(ordinary).fetchall()]
     return {name: tuple(row[1] for row in cursor.execute(f'pragma table_info("{name}")')) for name in names}
 
 
 def _tables_at_rest(real: Path) -> dict[str, tuple[str, ...]] | None:
-    """Tables of a database for which SQLite would create a log, read without locks; None if that is not safe."""
-    before = _marks(real)
+    """The tables of a database for which SQLite would create a log, read without locks; None if that is not safe."""
+    before = _change_marks(real)
     if len(before) > 1 or not _is_logged(real):
         return None
-    with closing(_connected(real, "mode=ro&immutable=1")) as database:
+    with closing(_connect(real, "mode=ro&immutable=1")) as database:
         found = tables(database)
-    return found if _marks(real) == before else None
+    return found if _change_marks(real) == before else None
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Errors of SQLite and of the system as a sentence."""
+def _explain_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the system into a ReadError with a sentence."""
     try:
         yield
     except OSError as error:
@@ -162,7 +165,9 @@ def _snapshot(path: Path, held: ExitStack, patience: float, *, briefly: bool) ->
     """A connection that sees one moment; `briefly`: it is closed at once, so a lock may be held until then."""
     until = time.monotonic() + patience
     pause = 0.0
-    while (found := _taken(path.resolve(), held, patience, briefly=briefly)) is None and time.monotonic() < until:
+    while (
+        found := _try_snapshot(path.resolve(), held, patience, briefly=briefly)
+    ) is None and time.monotonic() < until:
         time.sleep(pause := min(pause + 0.01, 0.25))
     if found is None:
         raise ReadError(
@@ -173,38 +178,39 @@ def _snapshot(path: Path, held: ExitStack, patience: float, *, briefly: bool) ->
     return found
 
 
-def _taken(real: Path, held: ExitStack, patience: float, *, briefly: bool) -> sqlite3.Connection | None:
-    """One attempt; None if a writer was in the way."""
+def _try_snapshot(real: Path, held: ExitStack, patience: float, *, briefly: bool) -> sqlite3.Connection | None:
+    """One attempt at a snapshot; None if a writer was in the way."""
     logged = _is_logged(real)
     try:
         if not logged:
-            database = _begun(real, held, "mode=ro", patience)
-            return database if briefly else _copied_in_transaction(real, database, held)
-        if all(_beside(real, ending).exists() for ending in ("-wal", "-shm")):
-            return _begun(real, held, "mode=ro&readonly_shm=1", patience)
+            database = _begin_reading(real, held, "mode=ro", patience)
+            return database if briefly else _copy_in_transaction(real, database, held)
+        if all(_companion(real, ending).exists() for ending in ("-wal", "-shm")):
+            return _begin_reading(real, held, "mode=ro&readonly_shm=1", patience)
     except sqlite3.OperationalError as error:
         kind = error.sqlite_errorcode & 0xFF  # the bits above say more exactly what it is
         if kind == sqlite3.SQLITE_BUSY and not logged:
             return None  # copying the files is no way out: the writer may keep the old pages in memory only
         if kind not in _UNUSABLE:
             raise
-    copy = _copied(real, held)
-    return None if copy is None else _begun(copy, held, "mode=rw")
+    copy = _private_copy(real, held)
+    return None if copy is None else _begin_reading(copy, held, "mode=rw")
 
 
 def _is_logged(real: Path) -> bool:
-    """Whether a write-ahead log belongs to the database: by its header, or because there is one."""
+    """Whether the database has a write-ahead log: its header says so, or there is one."""
     with real.open("rb") as file:
         header = file.read(100)
     if len(header) < 100:  # beside an empty database SQLite deletes the log
         raise sqlite3.DatabaseError("file is not a database")
-    return header[19] == 2 or "-wal" in _marks(real)
+    # Byte 19 of SQLite's header is the read version: 2 means write-ahead log.
+    return header[19] == 2 or "-wal" in _change_marks(real)
 
 
-def _begun(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite3.Connection:
-    """A read transaction on the database."""
+def _begin_reading(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite3.Connection:
+    """A connection with an open read transaction."""
     with ExitStack() as trying:
-        database = trying.enter_context(closing(_connected(real, how, patience)))
+        database = trying.enter_context(closing(_connect(real, how, patience)))
         database.execute("begin")
         # Only with its first reading does a transaction settle on a moment.
         database.execute("select count(*) from sqlite_master").fetchone()
@@ -212,46 +218,47 @@ def _begun(real: Path, held: ExitStack, how: str, patience: float = 0) -> sqlite
     return database
 
 
-def _connected(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
+def _connect(real: Path, how: str, patience: float = 0) -> sqlite3.Connection:
+    # Quoted: a path may have a ? or a # in it.
     address = f"file:{quote(os.fsencode(real))}?{how}"
     database = sqlite3.connect(address, uri=True, timeout=patience, isolation_level=None)
-    _bound(database)
+    _limit_row_size(database)
     return database
 
 
-def _bound(database: sqlite3.Connection) -> None:
+def _limit_row_size(database: sqlite3.Connection) -> None:
     """Let SQLite refuse a row that is larger than a record may be, before it is in memory."""
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(limits().record, 2**31 - 1))
 
 
-def _connected_to_copy(copy: Path) -> sqlite3.Connection:
-    """A connection to a file that is ours alone: nobody cuts it, so that its pages need not be copied to be read."""
-    database = _connected(copy, "mode=ro&immutable=1")
+def _connect_to_copy(copy: Path) -> sqlite3.Connection:
+    """Connect to a file that is ours alone: nobody changes it, so its pages can be mapped instead of copied."""
+    database = _connect(copy, "mode=ro&immutable=1")
     database.execute(f"pragma mmap_size = {copy.stat().st_size}")
     return database
 
 
-def _copied_in_transaction(real: Path, database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
-    """A copy of the file, taken while a read transaction keeps writers out; the original is let go at once."""
+def _copy_in_transaction(real: Path, database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
+    """Copy the file while a read transaction keeps writers out; the original is released at once."""
     # With a rollback journal all that is committed stands in the file. SQLite's own backup takes pages one by one,
     # seven times as long. Closing the copied file drops the lock, as POSIX has it, and by then it is not needed.
     folder = held.enter_context(private_folder())
     shutil.copyfile(real, folder / real.name)
     database.close()
-    return held.enter_context(closing(_connected_to_copy(folder / real.name)))
+    return held.enter_context(closing(_connect_to_copy(folder / real.name)))
 
 
-def _copied(real: Path, held: ExitStack) -> Path | None:
+def _private_copy(real: Path, held: ExitStack) -> Path | None:
     """A private copy of the database with its log or journal; None if one of them changed meanwhile."""
-    before = _marks(real)
+    before = _change_marks(real)
     with ExitStack() as trying:
         folder = trying.enter_context(private_folder())
-        pairs = [(_beside(real, ending), folder / f"{real.name}{ending}") for ending in before]
+        pairs = [(_companion(real, ending), folder / f"{real.name}{ending}") for ending in before]
         try:
             for source, copy in pairs:
                 shutil.copyfile(source, copy)
             # Times are too coarse to show a second writing in the same tick: the bytes decide.
-            if not all(_is_same(source, copy) for source, copy in pairs) or _marks(real) != before:
+            if not all(_is_same(source, copy) for source, copy in pairs) or _change_marks(real) != before:
                 return None
         except FileNotFoundError:
             real.stat()  # only a log may go away
@@ -260,12 +267,12 @@ def _copied(real: Path, held: ExitStack) -> Path | None:
     return folder / real.name
 
 
-def _marks(real: Path) -> dict[str, Mark]:
-    """What shows at a glance that a file changed, for the database ("") and for what its log or journal holds."""
+def _change_marks(real: Path) -> dict[str, Mark]:
+    """Inode, size and time of the database ("") and of its log or journal, to see whether one changed."""
     found = {"": real.stat()}
     for ending in ("-wal", "-journal"):
         try:
-            found[ending] = _beside(real, ending).stat()
+            found[ending] = _companion(real, ending).stat()
         except FileNotFoundError:
             continue
     return {
@@ -275,7 +282,7 @@ def _marks(real: Path) -> dict[str, Mark]:
     }
 
 
-def _beside(real: Path, ending: str) -> Path:
+def _companion(real: Path, ending: str) -> Path:
     return real.with_name(real.name + ending)
 
 

@@ -1,4 +1,4 @@
-"""A row of a database as it comes through the door (`wire.tap`), and what it says."""
+"""A row of a database as it is reported to listeners (`wire.read_listener`), and its values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from .json import decode, decode_each
 
 
 class TableRow(NamedTuple):
-    """A row as it is: the JSON in its texts is decoded by those who want it, and not while the row is read."""
+    """A row as it was read; the JSON in its texts is decoded only by those who want it."""
 
     names: tuple[str, ...]
     values: tuple[Any, ...]
 
 
 def row_values(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
-    """What rows say, column by column: objects and lists are kept in databases as JSON text, and other bytes say
-    nothing."""
+    """The values of rows by column. Databases keep objects and lists as JSON text; other bytes count as nothing."""
     found = [dict(zip(*row, strict=True)) for row in rows]
     places: list[tuple[dict[str, Any], str]] = []
     texts: list[bytes] = []
@@ -40,12 +39,12 @@ def row_values(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
 
 
 def _decode_all(texts: list[bytes]) -> list[Any]:
-    """Values of texts; the text itself where it only begins like JSON."""
+    """The values of texts; a text that only looks like JSON stays text."""
     found = decode_each(texts)
-    return found if found is not None else [_decoded(each) for each in texts]
+    return found if found is not None else [_decode(each) for each in texts]
 
 
-def _decoded(text: bytes) -> Any:
+def _decode(text: bytes) -> Any:
     try:
         return decode(text)
     except ReadError:

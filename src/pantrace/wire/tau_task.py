@@ -1,4 +1,4 @@
-"""A task of tau2-bench, wherever it stands: what a simulated user wants, and the calls that a good agent makes.
+"""A task of tau2-bench: what a simulated user wants, and the calls that a good agent makes.
 
 `owner` is the format that speaks it."""
 
@@ -9,8 +9,8 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Case, ExpectedCall
 
+from .extra_keys import as_extra
 from .json import unknown_keys
-from .rest import as_extra
 
 TOLD = {
     "reason_for_call": "Why you call: ",
@@ -22,7 +22,7 @@ TOLD = {
 
 
 def case_from(row: dict[str, Any], owner: str) -> Case:
-    """The case that a task is."""
+    """A task as a case."""
     if not isinstance(row.get("id"), str | int):
         raise ReadError("a task needs an id")
     name, scenario, wanted = str(row["id"]), row["user_scenario"], row.get("evaluation_criteria") or {}
@@ -47,7 +47,7 @@ def case_from(row: dict[str, Any], owner: str) -> Case:
 
 
 def _scenario(scenario: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, str]]:
-    """What the user wants, what else is said of it, and labels."""
+    """The user's goal, the rest of the scenario, and its labels."""
     told = scenario.get("instructions")
     rest = unknown_keys(scenario, {"instructions", "persona"})
     labels = {"persona": scenario["persona"]} if isinstance(scenario.get("persona"), str) else {}
@@ -68,7 +68,7 @@ def _requestor(action: Any) -> Any:
 
 
 def calls_from(actions: Any, arguments: str, owner: str) -> tuple[ExpectedCall, ...] | None:
-    """The calls that actions ask for, whose arguments stand under this key."""
+    """The expected calls of a task's actions; `arguments` is the key of their arguments."""
     if not isinstance(actions, list):
         return None
     found = []
@@ -84,5 +84,5 @@ def calls_from(actions: Any, arguments: str, owner: str) -> tuple[ExpectedCall, 
 
 
 def only_one(outputs: Any) -> str | None:
-    """What the agent has to tell the user. Several pieces are no one answer: they stay with the rest."""
+    """What the agent has to tell the user. Several pieces are not one answer, so they stay in `extra`."""
     return str(outputs[0]) if isinstance(outputs, list) and len(outputs) == 1 else None

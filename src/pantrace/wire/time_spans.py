@@ -1,4 +1,4 @@
-"""Spans of time: what several of them cover, and what is left of them without others."""
+"""Spans of time: their union, their difference, their length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Span = tuple[float, float]
 
 
 def union(spans: list[Span]) -> list[Span]:
-    """The same time in spans that do not overlap."""
+    """The same time as spans that do not overlap."""
     merged: list[Span] = []
     last = -inf
     for span in sorted(spans):
@@ -23,7 +23,7 @@ def union(spans: list[Span]) -> list[Span]:
 
 
 def without(spans: list[Span], holes: list[Span]) -> list[Span]:
-    """What is left of spans when other spans are cut out; both without overlaps and in order."""
+    """Spans with other spans cut out; both without overlaps and in order."""
     if not holes:
         return spans
     left: list[Span] = []
@@ -43,5 +43,5 @@ def without(spans: list[Span], holes: list[Span]) -> list[Span]:
 
 
 def length(spans: list[Span]) -> float:
-    """Seconds of spans that do not overlap."""
+    """Seconds covered by spans that do not overlap."""
     return sum([end - begin for begin, end in spans])

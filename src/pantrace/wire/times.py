@@ -1,4 +1,4 @@
-"""Times: UTC epoch seconds inside, ISO 8601 and milliseconds outside."""
+"""Times: UTC epoch seconds inside pantrace, ISO 8601 and milliseconds in files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def iso(seconds: float) -> str:
 
 
 def time_text(seconds: float | None) -> str | None:
-    """ISO 8601 in UTC; None for no time and for one that no calendar has."""
+    """ISO 8601 in UTC; None for no time, and for one that is outside the calendar."""
     if seconds is None:
         return None
     try:
@@ -24,13 +24,13 @@ def time_text(seconds: float | None) -> str | None:
 
 
 def iso_short(seconds: float) -> str:
-    """ISO 8601 as most tools write it: 2026-11-15T18:00:00.250Z, in milliseconds unless that would cut it short."""
+    """ISO 8601 as most tools write it: 2026-11-15T18:00:00.250Z; microseconds only if they are needed."""
     moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
     return moment.isoformat(timespec="microseconds" if moment.microsecond % 1000 else "milliseconds") + "Z"
 
 
 def from_iso(text: Any) -> float | None:
-    """Epoch seconds of an ISO 8601 text, naive times taken as UTC; None when it is none."""
+    """Epoch seconds of an ISO 8601 text, UTC if it has no zone; None if it is not a time."""
     if type(text) is not str:
         return None
     try:
@@ -41,7 +41,7 @@ def from_iso(text: Any) -> float | None:
 
 
 def from_milliseconds(value: Any) -> float | None:
-    """Epoch seconds of epoch milliseconds; None for what is no number, or beyond any."""
+    """Epoch seconds of epoch milliseconds; None if it is not a usable number."""
     if isinstance(value, int) and (isinstance(value, bool) or value.bit_length() > 1000):
         return None
     return value / 1000 if isinstance(value, (int, float)) else None

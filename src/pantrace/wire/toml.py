@@ -1,4 +1,4 @@
-"""TOML with places: the data of a file, and the line on which each key stands."""
+"""TOML with line numbers: the data of a file, and the line of each key."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import msgspec
 
 from pantrace.errors import UsageError
 
-from .choices import choices, inside, not_among
+from .allowed_words import choices, inside, not_among
 from .depth import is_too_deep
 from .limits import limits
-from .text_file import text_of
+from .text_file import read_text
 
 T = TypeVar("T")
 
@@ -27,8 +27,8 @@ _DEEPEST = 100
 _MANY_PARTS = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_DEEPEST}}}""")
 
 
-def parsed(text: str) -> dict[str, Any]:
-    """The data of a TOML text; what cannot be read, or is nested beyond all reason, is a TOMLDecodeError."""
+def parse(text: str) -> dict[str, Any]:
+    """The data of a TOML text; TOMLDecodeError if it cannot be read or is nested too deeply."""
     # The parser keeps every beginning of a dotted key: one of 30,000 parts took 3.4 GB.
     if _MANY_PARTS.search(text) is not None:
         raise tomllib.TOMLDecodeError(f"a key of more than {_DEEPEST} parts")
@@ -48,23 +48,23 @@ def parsed(text: str) -> dict[str, Any]:
 
 
 def load(text: str, name: str, kind: type[T]) -> T:
-    """A TOML text as a struct; a UsageError that names file and line for whatever does not fit."""
+    """A TOML text as a struct; UsageError names the file and line of what does not fit."""
     try:
-        data = parsed(text)
+        data = parse(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name}: not valid TOML: {error}") from None
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
-        raise UsageError(_explained(_named(str(error), data, kind), text, name, kind)) from None
+        raise UsageError(_explain(_name_the_key(str(error), data, kind), text, name, kind)) from None
 
 
 def load_file(path: Path, kind: type[T]) -> T:
     """A TOML file as a struct."""
-    return load(text_of(path), str(path), kind)
+    return load(read_text(path), str(path), kind)
 
 
-def _explained(message: str, text: str, name: str, kind: type) -> str:
+def _explain(message: str, text: str, name: str, kind: type) -> str:
     what, _, where = message.partition(" - at ")
     path = where.strip("`").removeprefix("$").lstrip(".")
     unknown = re.search(r"unknown field `([^`]+)`", what)
@@ -87,7 +87,7 @@ def _explained(message: str, text: str, name: str, kind: type) -> str:
 
 
 def _example(key: str, kind: Any, path: str) -> str:
-    """How a missing key may look: with a value of its type, or one of the words that it takes."""
+    """An example for a missing key, with a value of its type or one of its allowed words."""
     where = f"{path}.{key}" if path else key
     if words := choices(kind, where):
         return f'for example {key} = "{words[0]}"'
@@ -102,8 +102,8 @@ def _example(key: str, kind: Any, path: str) -> str:
     return f"for example {key} = {value or texts.get(key, chr(34) + '…' + chr(34))}"
 
 
-def _named(message: str, data: dict[str, Any], kind: type) -> str:
-    """The message with the key that it calls [...]: the one without which the message is another."""
+def _name_the_key(message: str, data: dict[str, Any], kind: type) -> str:
+    """msgspec's message with `[...]` replaced by the key it means: the key without which the message is another one."""
     above, dots, rest = message.partition("[...]")
     if not dots:
         return message
@@ -133,7 +133,7 @@ def _inside(path: str) -> str:
 
 
 def _field_names(kind: Any, seen: set[Any] | None = None) -> set[str]:
-    """All keys that a struct and the structs in it know."""
+    """All keys that a struct and the structs inside it know."""
     seen = set() if seen is None else seen
     if kind in seen:
         return set()
@@ -149,7 +149,7 @@ def _field_names(kind: Any, seen: set[Any] | None = None) -> set[str]:
 
 
 def line_of(text: str, path: str) -> int | None:
-    """The line of the key at a path such as "rule[1].expect.contains"; of the nearest table above it otherwise."""
+    """The line of the key at a path such as "rule[1].expect.contains", else of the nearest table above it."""
     wanted = path
     places = key_lines(text)
     while wanted:
@@ -160,7 +160,7 @@ def line_of(text: str, path: str) -> int | None:
 
 
 def key_lines(text: str) -> dict[str, int]:
-    """Lines of tables and keys by their path; arrays of tables are numbered from 0."""
+    """Line numbers of tables and keys by path; arrays of tables are numbered from 0."""
     found: dict[str, int] = {}
     counts: dict[str, int] = {}
     table = ""

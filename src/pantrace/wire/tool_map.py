@@ -1,4 +1,4 @@
-"""Tool maps: files that say which logical name (fs.read) stands for which physical ones (remote-fs-mcp_read_files)."""
+"""Tool maps: files that map logical tool names (fs.read) to physical ones (remote-fs-mcp_read_files)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from pantrace.errors import PantraceError, UsageError
 
 from . import files
 from .json import decode
-from .toml import parsed
+from .toml import parse
 from .yaml import load_yaml
 
 SECTION = "tool_mappings"
 
 
 def tool_names(path: str, option: str = "tool_map") -> dict[str, str]:
-    """Physical name -> logical name, of a JSON, TOML or YAML file; read again only when the file has changed.
-    `option` is what the user named the file with."""
+    """Physical name -> logical name, from a JSON, TOML or YAML file; read again only if the file has changed."""
     try:
         changed = Path(path).stat().st_mtime_ns
     except OSError as error:
@@ -32,7 +31,7 @@ def _read(path: str, changed: int, option: str) -> dict[str, str]:
         data = files.read_all(Path(path))
         text = data.decode()
         if path.endswith(".toml"):
-            found: Any = parsed(text)
+            found: Any = parse(text)
         elif text.lstrip().startswith("{"):
             found = decode(data)
         else:
@@ -43,7 +42,7 @@ def _read(path: str, changed: int, option: str) -> dict[str, str]:
 
 
 def invert(mapping: Any, place: str) -> dict[str, str]:
-    """Physical -> logical of logical -> [physical]; the first logical name that claims a physical one keeps it."""
+    """Physical -> logical, from logical -> [physical]; if two logical names claim one, the first keeps it."""
     names: dict[str, str] = {}
     if not isinstance(mapping, dict):
         raise UsageError(f"{place}: must be a table of logical names with lists of physical ones")

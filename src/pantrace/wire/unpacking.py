@@ -1,7 +1,8 @@
-"""Unpacking: the content of gzip and zstd files, counted while it flows."""
+"""Unpacking gzip and zstd files, with the output counted as it flows; UTF-16 text becomes UTF-8 by the same door."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import zlib
 from typing import IO, Any, Protocol
@@ -13,6 +14,7 @@ from .zstd_frames import cut_at
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 _GZIP = zlib.MAX_WBITS | 16
 _SIP = 1 << 12
@@ -20,8 +22,8 @@ _SIP = 1 << 12
 
 
 def is_packed(magic: bytes) -> bool:
-    """Whether a file that begins with these four bytes is compressed."""
-    return magic.startswith(GZIP) or magic == ZSTD
+    """Whether a file that begins with these four bytes is not read as it stands: it is compressed, or UTF-16."""
+    return magic.startswith(GZIP) or magic == ZSTD or magic.startswith(_UTF_16)
 
 
 class _Stream(Protocol):
@@ -29,7 +31,7 @@ class _Stream(Protocol):
 
 
 class Unpacked(io.RawIOBase):
-    """What a compressed file holds.
+    """The content of a compressed file, or of a UTF-16 text as UTF-8.
 
     Every stretch as long as the limit must come from enough packed bytes, so nothing in front can hide a bomb."""
 
@@ -49,18 +51,20 @@ class Unpacked(io.RawIOBase):
             codec = zstandard.ZstdDecompressor()
             self._stream = codec.stream_reader(file, read_size=_SIP, read_across_frames=True, closefd=False)
         else:
-            self._stream = _Gunzip(file)
+            self._stream = _FromUtf16(file) if magic.startswith(_UTF_16) else _Gunzip(file)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any, /) -> int:
         count = self._stream.readinto(buffer) or 0
+        # zstandard's reader ends at a torn frame as if that were the end of the data.
         if not count and self._zstd and (place := cut_at(self._file)) is not None:
             raise EOFError(f"cut off at byte {place:,} of {self._file.tell():,}")
         self._length += count
         if self._length > self._size:
             place = self.packed
+            # Size and ratio must both be exceeded: honest logs pack tightly, too (see `limits`).
             if self._length > self.ratio * (place - self._begin):
                 raise PackedTooTightly.beyond(self._size, self.ratio)
             self._length, self._begin = 0, place
@@ -68,13 +72,13 @@ class Unpacked(io.RawIOBase):
 
     @property
     def packed(self) -> int:
-        """Packed bytes taken so far."""
+        """Packed bytes read so far."""
         return self._file.tell()
 
 
 class _Gunzip:
-    """Gzip members one after another. The standard library's reader goes through the name in a header byte by byte in
-    Python, and hostile names are long."""
+    """Gzip members one after another. The standard library's reader goes through the name in a header byte by byte, and
+    hostile names are long."""
 
     def __init__(self, file: IO[bytes]):
         self._file = file
@@ -97,5 +101,25 @@ class _Gunzip:
                 end = f"{self._file.tell():,}"
                 raise EOFError(f"cut off at byte {end} of {end}")
         self._packed = b"" if self._member.eof else self._member.unconsumed_tail
+        buffer[: len(found)] = found
+        return len(found)
+
+
+class _FromUtf16:
+    """UTF-16 as UTF-8: what `tool > session.json` writes in Windows PowerShell."""
+
+    def __init__(self, file: IO[bytes]):
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-16")("surrogatepass")
+        self._ready = b""
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._ready:
+            sip = self._file.read(_SIP)
+            if not sip:
+                # Half a letter may be left of a torn file; its last record is then cut off, too, which is reported.
+                return 0
+            self._ready = self._decoder.decode(sip).encode("utf-8", "surrogatepass")
+        found, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
         buffer[: len(found)] = found
         return len(found)

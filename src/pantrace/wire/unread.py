@@ -1,9 +1,9 @@
 """Unread: what a source says and no sample holds, found word by word.
 
-While a file is read, everything that comes through the door is shown to a `Ledger` (`wire.tap`), beside the samples
-that the reader makes of it. Both sides are taken as JSON and cut into words: texts, numbers and keys. A word of the
-source that stands in no sample is looked for in other forms (inside a longer text, as a moment, in seconds instead of
-milliseconds, as the JSON that it says), and in the end the source is walked to name the paths where it stood.
+While a file is read, everything that comes through the door is shown to a `Ledger` (`wire.read_listener`), beside the
+samples that the reader makes of it. Both sides are taken as JSON and cut into words: texts, numbers and keys. A word of
+the source that stands in no sample is looked for in other forms (inside a longer text, as a moment, in seconds instead
+of milliseconds, as the JSON that it says), and in the end the source is walked to name the paths where it stood.
 
 A number such as 3 or a yes is found everywhere and proves nothing. It counts as read where its key stands in the model,
 or where the reader's own code knows the key (`words`): a key that nobody names cannot have been read. Null is nothing.
@@ -29,9 +29,9 @@ import msgspec
 
 from pantrace.errors import ReadError
 
-from .carried import CARRIER
 from .json import decode
 from .leaves import Leaf, leaves_with, sought
+from .pantrace_key import CARRIER
 from .table_row import TableRow, row_values
 from .words import LONG, NOTHING, Held, Word, is_long, words_in, words_in_order
 

@@ -1,4 +1,4 @@
-"""Samples that version 1 of the model wrote, brought to version 2.
+"""Samples written by version 1 of the model, upgraded to version 2.
 
 Version 1 had no word for two things that it kept in `extra`: who asked a model (Inspect's span), and the prompt tokens
 that a provider's own tools wrote (Gemini's count). Its usages said `provenance` once for all numbers; the native reader
@@ -18,7 +18,7 @@ _GRADERS = ("scorer", "scorers")
 
 
 def upgrade(sample: Sample) -> Sample:
-    """A sample of version 1 in today's words; the same object where nothing changes."""
+    """A sample of version 1 as one of version 2; the same object if nothing changes."""
     found = {name: each for name in ("trajectory", "expected") if (each := getattr(sample, name)) is not None}
     new = {name: _trajectory(each) for name, each in found.items()}
     return sample if all(new[name] is found[name] for name in new) else msgspec.structs.replace(sample, **new)
@@ -26,6 +26,7 @@ def upgrade(sample: Sample) -> Sample:
 
 def _trajectory(trajectory: Trajectory) -> Trajectory:
     changes: dict[str, Any] = {}
+    # Version 1 kept the purpose as the type of Inspect's span.
     kinds = [kept.get("span") for kept in trajectory.extra.values() if isinstance(kept, dict)]
     if trajectory.purpose == "agent" and any(kind in _GRADERS for kind in kinds):
         changes["purpose"] = "grader"
@@ -50,7 +51,7 @@ def _step(step: Step) -> Step:
 
 
 def _usage(usage: Usage) -> Usage:
-    """With the tool prompt and the provenance as fields; they were the last things kept under their names."""
+    """A usage with tool prompt and provenance as fields, which version 1 kept under `extra`."""
     changes: dict[str, Any] = {}
     extra = usage.extra
     for name, kept in usage.extra.items():

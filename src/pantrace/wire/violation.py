@@ -1,4 +1,4 @@
-"""Violations, made and put in their places."""
+"""Making violations, and placing them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pantrace.model import Violation
 
 
 def error(message: str, place: str | None = None) -> Violation:
-    """A reader would fail or lie."""
+    """A violation that makes a reader fail or misread."""
     return Violation(level="error", message=message, place=place)
 
 
 def warning(message: str, place: str | None = None) -> Violation:
-    """Only a document demands it."""
+    """A violation of the format's document only."""
     return Violation(level="warning", message=message, place=place)
 
 
 def unreadable(broken: ReadError) -> Violation:
-    """What a reader could not take."""
+    """A read error as a violation."""
     return error(broken.message, broken.place)
 
 

@@ -1,4 +1,4 @@
-"""YAML that people write: settings, rubrics, prompts. Words stay words, and nothing in it can run or blow up."""
+"""YAML that people write (settings, rubrics, prompts): words stay words, and nothing in it can run or explode."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TYPED = {
 
 
 def load_yaml(text: str, name: str) -> Any:
-    """The values of a YAML text; a UsageError that names file and line for what cannot be read."""
+    """The values of a YAML text; UsageError names the file and line of what cannot be read."""
     import yaml
 
     try:
@@ -36,7 +36,7 @@ def load_yaml(text: str, name: str) -> Any:
         node = loader.get_single_node()
         if node is None:
             return None
-        _measured(node, {}, 0)
+        _count_values(node, {}, 0)
         return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -51,8 +51,8 @@ def load_yaml(text: str, name: str) -> Any:
         raise UsageError(f"{name}: nested deeper than {_DEEPEST} levels") from None
 
 
-def _measured(node: Any, known: dict[int, int], depth: int) -> int:
-    """How many values a node comes to when its aliases are written out; few lines of aliases can stand for billions."""
+def _count_values(node: Any, known: dict[int, int], depth: int) -> int:
+    """How many values a node has with its aliases written out; a few lines of aliases can stand for billions."""
     if depth > _DEEPEST:
         raise ValueError(f"nested deeper than {_DEEPEST} levels")
     if id(node) in known:
@@ -61,9 +61,9 @@ def _measured(node: Any, known: dict[int, int], depth: int) -> int:
     count = 1
     for each in inner:
         for part in each if isinstance(each, tuple) else (each,):
-            count += _measured(part, known, depth + 1)
+            count += _count_values(part, known, depth + 1)
     if count > _MOST_VALUES:
-        raise ValueError(f"its aliases stand for more than {_MOST_VALUES:,} values")
+        raise ValueError(f"its aliases expand to more than {_MOST_VALUES:,} values")
     known[id(node)] = count
     return count
 
@@ -73,7 +73,7 @@ def _loader() -> Any:
     import yaml
 
     class Words(yaml.SafeLoader):  # type: ignore[misc] # the library has no types
-        """Reads plain data only; a key that stands twice is an error."""
+        """Reads plain data only; a key that occurs twice is an error."""
 
         yaml_implicit_resolvers: dict[str, Any] = {}
 
@@ -83,7 +83,8 @@ def _loader() -> Any:
                 if key.tag != "tag:yaml.org,2002:merge":
                     value = self.construct_object(key, deep=True)
                     if isinstance(value, Hashable) and value in seen:
-                        raise yaml.constructor.ConstructorError(None, None, f"{value!r} stands twice", key.start_mark)
+                        raise yaml.constructor.ConstructorError(None, None, f"{value!r} occurs twice", key.start_mark)
+                    # YAML allows lists and objects as keys; they are refused later.
                     seen.add(value if isinstance(value, Hashable) else id(key))
             found: dict[Hashable, Any] = super().construct_mapping(node, deep)
             return found

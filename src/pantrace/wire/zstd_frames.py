@@ -1,4 +1,5 @@
-"""Zstandard frames: whether the last one is whole. The decoder ends at the end of a torn file as if that were all.
+"""Whether the last Zstandard frame of a file is complete. The decoder ends at the end of a torn file as if that were
+all.
 
 Spec: RFC 8878, section 3.1."""
 
@@ -14,8 +15,8 @@ _RLE = 1
 
 
 def cut_at(file: IO[bytes]) -> int | None:
-    """The byte at which the block or frame begins that a file breaks off in; None if all of it is there. Only the
-    headers are read. The file stands at its end then."""
+    """The byte where the torn block or frame begins; None if the file is complete. Only headers are read, and the file
+    is left at its end."""
     end = file.seek(0, 2)
     place = 0
     while place < end:
@@ -29,7 +30,7 @@ def cut_at(file: IO[bytes]) -> int | None:
 
 
 def _behind_frame(file: IO[bytes], place: int, end: int) -> tuple[int, int] | None:
-    """Where a frame ends, and where its last block begins; None where not even its header is whole."""
+    """Where a frame ends and where its last block begins; None if even its header is incomplete."""
     head = _bytes(file, place, 5)
     magic = int.from_bytes(head[:4], "little")
     if magic >> 4 == _SKIPPABLE:

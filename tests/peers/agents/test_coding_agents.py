@@ -13,7 +13,7 @@ import pytest
 
 import pantrace
 from pantrace.agents import PRESETS
-from pantrace.model import Sample, Trajectory, call_pairs, final_response, is_prompt, said, usage_total
+from pantrace.model import Sample, Trajectory, call_pairs, final_response, is_prompt, step_text, usage_total
 from peers.agents.scripted_model import ScriptedModel, scripted_model
 
 PROGRAMS = os.pathsep.join([str(Path(sys.prefix) / "node_modules" / ".bin"), str(Path(sys.prefix) / "bin")])
@@ -96,7 +96,7 @@ def test_a_conversation_goes_on_in_the_same_session(name: str, tmp_path: Path) -
     told, model = run(name, "q.evalset.json", tmp_path)
     # The model is told of the first turn when it is asked the second.
     assert all(turn in json.dumps(model.asked[-1]) for turn in turns)
-    assert [said(step) for step in told.steps if is_prompt(step)] == turns
+    assert [step_text(step) for step in told.steps if is_prompt(step)] == turns
     assert len(call_pairs(told)) == 1
     same_tokens(told, [*counted(model)[:-1], *model.calls[-2:]])
 

@@ -12,7 +12,7 @@ import pytest
 
 from goldens import ROOT
 from pantrace.engine.convert import convert
-from pantrace.model import Trajectory, add_usage, final_response, is_prompt, said, usage_total
+from pantrace.model import Trajectory, add_usage, final_response, is_prompt, step_text, usage_total
 from peers.agents.scripted_model import scripted_model
 from peers.agents.test_coding_agents import claude, codex, only, surroundings
 
@@ -61,11 +61,11 @@ def test_codex_resumes_it(source: str, tmp_path: Path) -> None:
         )
     sent = json.dumps(model.asked[-1]["input"], ensure_ascii=False)
     # What was asked last before, and answered, is what the model is told; a compaction may have taken earlier words.
-    prompts = [str(said(step)) for step in before.steps if is_prompt(step)]
+    prompts = [str(step_text(step)) for step in before.steps if is_prompt(step)]
     assert prompts[-1] in sent and str(final_response(before)) in sent
     after = trajectory(path)
     assert after.steps[: len(before.steps)] == before.steps
-    assert [said(step) for step in after.steps if is_prompt(step)][-1] == "And now?"
+    assert [step_text(step) for step in after.steps if is_prompt(step)][-1] == "And now?"
     assert str(final_response(after)).startswith("The note says 42")
     one, other = usage_total(before), usage_total(after)
     assert one is not None and other is not None
@@ -95,7 +95,7 @@ def test_claude_code_resumes_it(source: str, tmp_path: Path) -> None:
     (sent,) = [json.dumps(each["messages"], ensure_ascii=False) for each in model.asked if "messages" in each]
     assert str(final_response(before)) in sent and "And now?" in sent
     after = trajectory(path)
-    assert [said(step) for step in after.steps if is_prompt(step)][-1] == "And now?"
+    assert [step_text(step) for step in after.steps if is_prompt(step)][-1] == "And now?"
     assert str(final_response(after)).startswith("The note says 42")
     one, other = usage_total(before), usage_total(after)
     assert one is not None and other is not None

@@ -111,7 +111,7 @@ WRONG = {
     "s3://{bucket}/nothing": "s3://{bucket}/nothing: there is nothing with this name",
     "s4://{bucket}/x": "s4:// is not known; did you mean s3://?",
     "s3://": "names no bucket",
-    "https://example.org/a.json": "download it, and name the file",
+    "https://example.org/a.json": "download it and name the file",
     "file:///etc": "name the path itself",
 }
 

@@ -254,7 +254,7 @@ def test_a_folder_that_holds_something_else_is_no_place_for_a_run(
 ) -> None:
     upload(server.store(bucket), runs, "runs")
     inside = command("eval", f"s3://{bucket}/runs", "--out", f"s3://{bucket}/runs/out")
-    assert (inside.returncode, "which is read" in inside.stderr) == (2, True)
+    assert (inside.returncode, "which is an input" in " ".join(inside.stderr.split())) == (2, True)
     told = command("eval", str(runs), "--out", f"s3://{bucket}/runs")
-    assert "is no run directory and not empty (it holds 0.trace.jsonl)" in " ".join(told.stderr.split())
+    assert "is not a run directory and not empty (it contains 0.trace.jsonl)" in " ".join(told.stderr.split())
     assert not [key for key in names_in(server.store(bucket), "") if "lock" in key or "manifest" in key]

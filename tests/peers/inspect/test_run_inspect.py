@@ -14,7 +14,7 @@ from inspect_ai.dataset import csv_dataset
 import pantrace
 from pantrace.engine.read import Notes
 from pantrace.engine.run_cases import dataset, questions
-from pantrace.model import call_pairs, final_response, is_prompt, said, usage_total
+from pantrace.model import call_pairs, final_response, is_prompt, step_text, usage_total
 from peers.agents.scripted_model import scripted_model
 
 SOLVER = '''
@@ -66,7 +66,7 @@ def test_a_solver_is_asked_in_the_workspace(tmp_path: Path) -> None:
     (sample,) = pantrace.read(tmp_path / "out" / "recordings" / "run.trace.jsonl").samples
     told = sample.trajectory
     assert told is not None and sample.case is not None and sample.case.reference == "42"
-    assert [said(step) for step in told.steps if is_prompt(step)] == [QUESTION]
+    assert [step_text(step) for step in told.steps if is_prompt(step)] == [QUESTION]
     (pair,) = call_pairs(told)
     assert pair.result is not None and pair.result.output == "42\n"
     assert str(final_response(told)).startswith("The note says 42")

@@ -21,7 +21,7 @@ from opentelemetry.semconv.attributes import exception_attributes
 from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.formats.otlp import protobuf
-from pantrace.formats.otlp.plain import plain_in
+from pantrace.formats.otlp.plain_spans import plain_in
 
 SOURCES = [
     ROOT / "otlp" / "strands.otlp.json",

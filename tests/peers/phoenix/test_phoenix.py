@@ -19,7 +19,7 @@ import pytest
 from goldens import ROOT
 from pantrace.engine.convert import convert
 from pantrace.engine.read import read
-from pantrace.formats.otlp.plain import plain_in
+from pantrace.formats.otlp.plain_spans import plain_in
 from pantrace.formats.otlp.protobuf import decode, encode
 from pantrace.model import Sample, agent_trajectories, call_pairs, final_response, turns, usage_total
 

@@ -84,7 +84,7 @@ def test_measures_and_failures_have_pages_of_their_own(door: Open, results: Path
 
 def test_a_cause_leads_to_the_step_where_it_shows(door: Open, results: Path) -> None:
     page = door(results, at="#/run/0/failures")
-    group = page.locator(".failures section", has_text="no_such_tool is called, and there is no such tool")
+    group = page.locator(".failures section", has_text="no_such_tool is called, but there is no such tool")
     group.get_by_text("Model tried to call unavailable tool").wait_for()
     group.locator(".examples a").click()
     page.locator(".step.current", has_text="no_such_tool").wait_for()

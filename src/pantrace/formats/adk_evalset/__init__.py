@@ -33,25 +33,25 @@ from pantrace.model import (
 )
 from pantrace.wire import files
 from pantrace.wire.adk import shapes
-from pantrace.wire.adk.expect import identifier, list_of, mapping, text, typed_header
+from pantrace.wire.adk.field_types import identifier, list_of, mapping, text, typed_header
 from pantrace.wire.adk.invocation_writer import invocations_to
 from pantrace.wire.adk.invocations import expected_calls, expected_from, final_text, prompts_in
-from pantrace.wire.adk.opening import MISSHAPEN, samples_of
 from pantrace.wire.adk.parts import NAME as ADK
 from pantrace.wire.adk.recase import EVAL_CASE, snake, to_snake
+from pantrace.wire.adk.record_samples import MISSHAPEN, samples_of
 from pantrace.wire.adk.residual import residual, with_carried
-from pantrace.wire.adk.saving import save_document
+from pantrace.wire.adk.save_document import save_document
 from pantrace.wire.adk.trpc import DIALECT, SCENARIO, as_eval_case, is_eval_case
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.extra_keys import rest_of
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.optional import present
-from pantrace.wire.rest import rest_of
+from pantrace.wire.output_row import Row
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.violation import error, under, unreadable, warning
-from pantrace.wire.written import Row
 
 from ..format import Format, NoOptions
 from .legacy import case_from, conversation_from
@@ -81,6 +81,7 @@ def detect(head: Head) -> str | None:
         named = "name" in first and isinstance(first.get("data"), list)
         turns = first["data"] if named else []
         asked = not turns or (isinstance(turns[0], dict) and "query" in turns[0])
+        # `name` beside `data` is common elsewhere: these lists have four keys at most.
         return "list of cases" if named and asked and len(first) <= 4 else None
     # A document on one long line looks like lines: its beginning is what counts.
     record = head.record
@@ -88,6 +89,7 @@ def detect(head: Head) -> str | None:
     if isinstance(cases, list):
         if not {"eval_set_id", "evalSetId"} & record.keys():
             return None
+        # A few cases are enough: a file is of one dialect throughout.
         return DIALECT if any(is_eval_case(to_snake(each, EVAL_CASE)) for each in cases[:3]) else ""
     scenarios = record.get("scenarios")
     scenario = scenarios[0] if isinstance(scenarios, list) and scenarios else None
@@ -110,7 +112,7 @@ def _load(row: Any) -> Sample:
     if conversation is None and done is None and scenario is None and extra:
         raise ReadError(
             f"an eval case has neither conversation nor conversation_scenario, but {', '.join(extra)[:80]}",
-            remedy="the file may be of another program that looks like ADK",
+            remedy="the file may come from another program that resembles ADK",
         )
     given = mapping(case.get("session_input"), "session_input")
     kept = {key: case[key] for key in _KEPT if case.get(key) is not None}
@@ -142,11 +144,12 @@ def _load(row: Any) -> Sample:
 
 
 def _conversations(case: dict[str, Any]) -> tuple[list[Any] | None, list[Any] | None]:
-    """What is expected and what was done: in trace mode, trpc-agent-go's cases hold a run that was recorded before."""
+    """What is expected and what was done. In trace mode, cases of trpc-agent-go hold a run that was recorded before."""
     given = {
         key: list_of(case[key], key) for key in ("conversation", "actual_conversation") if case.get(key) is not None
     }
     conversation, done = given.get("conversation"), given.get("actual_conversation")
+    # There the recorded run is the only conversation.
     if done is None and case.get("eval_mode") == TRACE:
         return None, conversation
     return conversation, done
@@ -169,6 +172,7 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     else:
         row["conversation"] = _conversation(sample)
     if case.agent:
+        # ADK fetches the session by this name: without it, `session_details` of the result is null.
         row["session_input"] = {"app_name": case.agent, "user_id": "user", "state": {}}
     if case.expected_state is not None:
         row["final_session_state"] = case.expected_state
@@ -177,24 +181,25 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
 
 
 def _expectation(told: Sample, sample: Sample) -> Sample:
-    """What a case states; what was done has its own formats, unless the case brought it with it."""
+    """A sample reduced to what a case states; what was done has its own formats, unless the case brought it along."""
     return msgspec.structs.replace(sample, trajectory=sample.trajectory if _is_traced(sample) else None, scores=())
 
 
-load, dump = carrying(_load, _dump, CARRIER, _expectation, residual)
+load, dump = carry_rest(_load, _dump, CARRIER, _expectation, residual)
 
 
 def _conversation(sample: Sample) -> list[dict[str, Any]]:
-    """The expected invocations: as stated, else as the case words them, else as they were done."""
+    """The expected invocations: as stated, else from the case's words, else what was done."""
     traced = _is_traced(sample) and sample.expected is None
-    stated = (sample.trajectory if traced else None) or sample.expected or _worded(sample.case)
+    stated = (sample.trajectory if traced else None) or sample.expected or _turn_in_words(sample.case)
     stated = stated or sample.trajectory or Trajectory()
+    # What was done is written as events, with all it has; what is expected in ADK's short form.
     plain = traced or stated is not sample.trajectory
     return [row for _, row in invocations_to(stated, plain=plain)]
 
 
-def _worded(case: Case | None) -> Trajectory | None:
-    """A case in words as one expected turn."""
+def _turn_in_words(case: Case | None) -> Trajectory | None:
+    """A case that is stated in words only, as one expected turn."""
     if case is None or (case.question is None and case.reference is None and not case.expected_calls):
         return None
     steps = [Step(role="user", invocation="invocation-1", parts=(Text(text=case.question or ""),))]
@@ -219,7 +224,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 
 def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Callable[[], Any]]]:
-    """Header and cases of every shape that eval sets have had; a case is made when it is called, or raises."""
+    """Header and cases of every shape that eval sets have had. A case is a function that returns it or raises."""
     name = path.name.split(".")[0]
     if isinstance(value, list) and any(isinstance(each, dict) and "query" in each for each in value):
         return RunHeader(task=name), [lambda: {"eval_id": name, "conversation": conversation_from(value)}]
@@ -236,7 +241,7 @@ def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Callable[[], Any]]]:
     try:
         return header_from(row), [partial(_itself, each) for each in row["eval_cases"]]
     except (ReadError, *MISSHAPEN) as error:
-        known = error if isinstance(error, ReadError) else ReadError(f"the header does not fit: {error}")
+        known = error if isinstance(error, ReadError) else ReadError(f"the header is not valid: {error}")
         raise known.at(path=str(path)) from None
 
 
@@ -249,10 +254,11 @@ def _scenario(name: str, scenario: Any) -> dict[str, Any]:
 
 
 def header_from(row: dict[str, Any]) -> RunHeader:
-    """The run of an eval set without its cases."""
+    """The header of an eval set, without its cases."""
     row = typed_header(row, ("eval_set_id", "name"))
     known = {"eval_set_id", "name", "description", "eval_cases", "creation_timestamp", CARRIER}
     rest = rest_of(row, known)
+    # ADK's default for an unknown time; kept, so that it is written back.
     if (created := row.get("creation_timestamp")) == 0:
         rest["creation_timestamp"] = created
     described = {"description": row["description"]} if row.get("description") is not None else {}
@@ -267,7 +273,7 @@ def header_from(row: dict[str, Any]) -> RunHeader:
 
 
 def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
-    """One EvalSet; cases are written as they come, each on a line."""
+    """Write one EvalSet; cases are written as they come, one per line."""
     row: dict[str, Any] = {
         "eval_set_id": run.task or run.name or run.id or "pantrace",
         "name": run.name,
@@ -306,7 +312,7 @@ def validate(path: Path) -> Iterable[Violation]:
 
 FORMAT = Format(
     name=NAME,
-    title="ADK eval set: cases with expected conversations or scenarios, legacy lists included",
+    title="ADK eval set: cases with expected conversations or scenarios, including legacy lists",
     spec="https://google.github.io/adk-docs/evaluate/",
     detect=detect,
     load=load,
@@ -319,9 +325,9 @@ FORMAT = Format(
     suffix=".evalset.json",
     once=True,
     lost={
-        "trajectory": "an eval set states what is expected, not what was done",
-        "scores": "an eval set holds no results",
-        "epoch": "an eval set holds each case once",
+        "trajectory": "an eval set has expectations, not what was done",
+        "scores": "an eval set has no results",
+        "epoch": "an eval set has each case only once",
     },
     corners=("pantrace",),
 )

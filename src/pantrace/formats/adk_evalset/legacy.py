@@ -1,11 +1,11 @@
-"""The lists that were eval sets before there was a model: turns, and named cases of turns."""
+"""The lists that were eval sets before ADK had a model for them: turns, and named cases of turns."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pantrace.errors import ReadError
-from pantrace.wire.adk.expect import list_of, mapping
+from pantrace.wire.adk.field_types import list_of, mapping
 
 _TURN = {"query", "expected_tool_use", "expected_intermediate_agent_responses", "reference"}
 _USE = {"tool_name", "tool_input", "mock_tool_output"}
@@ -32,12 +32,12 @@ def case_from(old: Any) -> dict[str, Any]:
 
 
 def conversation_from(turns: list[Any]) -> list[dict[str, Any]]:
-    """Turns as expected invocations; an error names the turn that is not one."""
+    """Turns as expected invocations; ReadError names a turn that is not one."""
     return [_turn(each, f"turn {number}") for number, each in enumerate(turns, 1)]
 
 
 def _turn(old: Any, place: str) -> dict[str, Any]:
-    """One turn: query, expected tools, reference. What today's shape has no word for stays beside it as it was."""
+    """One turn (query, expected tools, reference) as an invocation; other keys stay beside it."""
     if not isinstance(old, dict) or "query" not in old:
         raise ReadError("not a turn of an eval case: it has no query", place=place)
     row: dict[str, Any] = {key: value for key, value in old.items() if key not in _TURN}
@@ -53,6 +53,7 @@ def _turn(old: Any, place: str) -> dict[str, Any]:
         "intermediate_responses": [_response(each) for each in told],
     }
     if any(isinstance(each, dict) and not each.keys() <= _USE for each in used):
+        # It has keys that today's shape has no place for: kept whole, as it was.
         row["expected_tool_use"] = used
     if not all(
         isinstance(each, str) or (isinstance(each, dict) and each.keys() <= {"author", "text"}) for each in told
@@ -64,7 +65,7 @@ def _turn(old: Any, place: str) -> dict[str, Any]:
 
 
 def _use(use: Any, place: str) -> dict[str, Any]:
-    """A tool with its arguments; some sets state only its name."""
+    """A tool use as a call with arguments; some sets state only its name."""
     if isinstance(use, str):
         return {"name": use}
     if not isinstance(use, dict) or not isinstance(use.get("tool_name"), str):
@@ -73,7 +74,7 @@ def _use(use: Any, place: str) -> dict[str, Any]:
 
 
 def _response(told: Any) -> list[Any]:
-    """Who said what on the way; some sets state only what."""
+    """An intermediate response as author and parts; some sets state only the text."""
     if isinstance(told, dict):
         said = told.get("text")
         return [told.get("author") or told.get("agent") or "", [{"text": said}] if said is not None else []]

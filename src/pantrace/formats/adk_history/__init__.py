@@ -22,26 +22,26 @@ from pantrace.formats.format import Format, NoOptions
 from pantrace.model import Run, RunHeader, Sample, Source, Violation, header_of, with_samples
 from pantrace.wire import files
 from pantrace.wire.adk import shapes
-from pantrace.wire.adk.opening import header_of_file, samples_of
 from pantrace.wire.adk.recase import CASE_RESULT, to_snake
+from pantrace.wire.adk.record_samples import header_of_file, samples_of
 from pantrace.wire.adk.residual import with_carried
-from pantrace.wire.adk.saving import save_document
+from pantrace.wire.adk.save_document import save_document
 from pantrace.wire.adk.schema import CaseResult, Unusual
 from pantrace.wire.adk.trpc import DIALECT
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.claim import of_patterns
+from pantrace.wire.claimed_files import of_patterns
+from pantrace.wire.extra_keys import rest_of
 from pantrace.wire.head import Head
-from pantrace.wire.json import encode, fitting
+from pantrace.wire.json import checked_types, encode
 from pantrace.wire.optional import present
-from pantrace.wire.rest import rest_of
+from pantrace.wire.output_row import Row
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.violation import error, under, unreadable, warning
-from pantrace.wire.written import Row
 
 from .cases import NAME, app_of, dump, load
 from .document import Document, document, is_dialect, looks_like
-from .pile import group_files
+from .run_files import group_files
 
 
 def detect(head: Head) -> str | None:
@@ -49,6 +49,7 @@ def detect(head: Head) -> str | None:
         paths = _results_in(head.path)
         return "directory" if paths and all(looks_like(path) for path in paths) else None
     if head.data.lstrip()[:1] == b'"':
+        # The head of a string is no JSON object, so the text itself is searched.
         return "double-encoded" if looks_like(head.path) else None
     # A document on one long line looks like lines: its beginning is what counts.
     record = head.record if head.layout != "array" else {}
@@ -66,7 +67,7 @@ _IDS = {"eval_set_result_id", "eval_set_id", "evalSetResultId", "evalSetId"}
 
 
 def _results_in(folder: Path) -> list[Path]:
-    """The files of a directory, if all of them can be results."""
+    """The files of a directory if all of them can be results, else none."""
     try:
         found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError:
@@ -83,13 +84,14 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     header = header_of_file(lambda: header_from(found.header), source)
     epochs = found.epochs()
     numbers = range(1, len(found.cases) + 1)
-    records = ((f"case {number}", partial(loaded, found, number, epochs.get(number))) for number in numbers)
+    records = ((f"case {number}", partial(load_case, found, number, epochs.get(number))) for number in numbers)
     return with_samples(header, samples_of(records, "a case of an eval history", source, on_broken))
 
 
 def header_from(row: dict[str, Any]) -> RunHeader:
-    """The run of an EvalSetResult without its cases."""
+    """The header of an EvalSetResult, without its cases."""
     name, set_id, created = row.get("eval_set_result_id"), row.get("eval_set_id"), row.get("creation_timestamp")
+    # google-adk names a result <app>_<eval set>_<time>: the only place where the app stands.
     ending = f"_{set_id}_{created}"
     known = {"eval_set_result_id", "eval_set_result_name", "eval_set_id", "creation_timestamp", CARRIER}
     rest = rest_of(row, known)
@@ -106,18 +108,20 @@ def header_from(row: dict[str, Any]) -> RunHeader:
     return with_carried(header, row)
 
 
-def loaded(found: Document, number: int, epoch: int | None) -> Sample:
-    """The sample of one case, the repetition `epoch` of it unless it names its own."""
+def load_case(found: Document, number: int, epoch: int | None) -> Sample:
+    """The sample of one case; `epoch` is its repetition unless it names its own."""
     case = found.case(number - 1)
     try:
-        sample = load(case) if isinstance(case, CaseResult) else fitting(load(case))
+        sample = load(case) if isinstance(case, CaseResult) else checked_types(load(case))
+    # Readable by type, but not without loss: read it again with all keys and nulls.
     except Unusual:
-        sample = fitting(load(found.plain_case(number - 1)))
+        sample = checked_types(load(found.plain_case(number - 1)))
     return msgspec.structs.replace(sample, epoch=epoch) if epoch is not None and sample.epoch is None else sample
 
 
 def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
-    """A directory as one run: 1.x wrote one file per case, so files of one eval set at one time belong together."""
+    """A directory as one run: google-adk 1.x wrote one file per case, so files of one eval set and time belong
+    together."""
     groups = group_files(_results_in(folder), on_broken)
     source = Source(format=NAME, version="directory", path=str(folder))
     if not groups:
@@ -134,6 +138,7 @@ def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
                     on_broken(error)
                     continue
                 for sample in run.samples:
+                    # Runs of one directory are told apart by epoch.
                     seen[sample.id] = seen.get(sample.id, 0) + 1
                     if repeated and sample.id in group.repeated:
                         sample = msgspec.structs.replace(sample, epoch=seen[sample.id])
@@ -153,8 +158,9 @@ def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
 
 
 def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
-    """One EvalSetResult; cases are written as they come, each on a line."""
+    """Write one EvalSetResult; cases are written as they come, one per line."""
     cases = iter(rows)
+    # The header comes first in the file and names the app, which only a case knows.
     first = next(cases, None)
     header = _header_row(run, app_of(first.sample) if first is not None else "app")
     records = (_of_set(case, header["eval_set_id"]) for case in chain([] if first is None else [first], cases))
@@ -162,7 +168,7 @@ def save(run: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) 
 
 
 def _of_set(case: Row, name: str) -> bytes:
-    """A case, which belongs to the set of its file where it names none."""
+    """A case, with the eval set of its file if it names none."""
     if case.value["eval_set_id"]:
         return case.data
     return encode({**case.value, "eval_set_id": name, "eval_set_file": name})
@@ -192,6 +198,7 @@ def validate(path: Path) -> Iterable[Violation]:
             yield unreadable(broken)
             continue
         if found.variant == "double-encoded":
+            # google-adk 2.13 itself refuses these files.
             yield warning("JSON inside a JSON string, as google-adk wrote it up to 1.21")
         if found.variant == DIALECT:
             yield warning(f"results of {DIALECT}: google-adk loads them once converted")
@@ -217,7 +224,7 @@ FORMAT = Format(
     layout="document",
     suffix=".evalset_result.json",
     checks_itself=True,
-    note="read with files of 1.21 and 2.13; versions between were read in source only",
+    note="tried on files of 1.21 and 2.13; for versions in between, only the source code was read",
     corners=("pantrace", "session_details.events[].custom_metadata.pantrace"),
 )
 

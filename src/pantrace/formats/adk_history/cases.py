@@ -11,7 +11,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Case, Invocation, Maker, Outcome, Sample, Score, Trajectory
 from pantrace.wire.adk import trpc
 from pantrace.wire.adk.agents import agents_of, declared_agents
-from pantrace.wire.adk.expect import identifier, list_of, mapping, text
+from pantrace.wire.adk.field_types import identifier, list_of, mapping, text
 from pantrace.wire.adk.invocation_writer import invocations_to, repeats
 from pantrace.wire.adk.invocations import (
     expected_calls,
@@ -39,10 +39,11 @@ from pantrace.wire.adk.scores import (
     verdict,
 )
 from pantrace.wire.adk.sessions import app_name, session_to, trajectory_from, user_id
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.difference import apply_difference
 from pantrace.wire.json import unknown_keys
-from pantrace.wire.remainder import apply_difference
+from pantrace.wire.optional import present
+from pantrace.wire.pantrace_key import CARRIER
 
 NAME = "adk-history"
 _KNOWN = {
@@ -66,6 +67,7 @@ _BESIDE = "beside_invocations"
 """Where keys are kept that stand beside an invocation and its results."""
 _WITHOUT_SESSION = ["session_details", "state", "event_timestamps", "stop_reasons"]
 _STATUS = {"passed": 1, "failed": 2, "error": 2, "limit": 2}
+# google-adk ends a runaway loop with this error at 500 model calls.
 _LIMITS = {"LlmCallsLimitExceededError"}
 
 
@@ -76,6 +78,7 @@ def _load(row: Any) -> Sample:
         return apply_difference(sample, row.pantrace) if row.pantrace else sample
     if not isinstance(row, dict):
         raise ReadError("not a case of an eval history: no object")
+    # Asked before the keys are converted: a criterion of trpc-agent-go has tools' names among its keys.
     worded = trpc.is_status(row.get("finalEvalStatus", row.get("final_eval_status")))
     case = to_snake(row, TRPC_RESULT if worded else CASE_RESULT)
     if "eval_id" not in case or not _RESULTS & case.keys():
@@ -116,7 +119,7 @@ def _sample(case: Fields, maker: Maker) -> Sample:
 
 
 def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, list[str]]:
-    """What happened, and which kinds of data the file does not have of it."""
+    """What happened, and which kinds of data the file does not have about it."""
     session = case.session_details
     if not isinstance(session, Session):
         session = mapping(session, "session_details")
@@ -132,6 +135,8 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
         invocations = _with_recorded(trajectory.invocations, actual, events)
         trajectory = msgspec.structs.replace(trajectory, invocations=invocations)
     else:
+        # `session_details` is null if the app's name differs from the folder's: ADK then fetches the session under the
+        # wrong name. Invocations are written in both cases.
         absent += ["events", "event_timestamps", "stop_reasons"] if session else _WITHOUT_SESSION
         steps = [
             step
@@ -153,7 +158,7 @@ def _trajectory(case: Fields, actual: list[Fields]) -> tuple[Trajectory | None, 
 
 
 def _session_without_events(case: Fields, session: Fields) -> Trajectory:
-    """Who the session was with, and its state; what happened must stand in the invocations."""
+    """The session's user and state; what happened must be in the invocations."""
     if not session:
         user = text(case.user_id, "user_id")
         name = text(case.session_id, "session_id")
@@ -164,7 +169,7 @@ def _session_without_events(case: Fields, session: Fields) -> Trajectory:
 def _with_recorded(
     invocations: Sequence[Invocation], actual: Sequence[Fields], events: Sequence[Fields]
 ) -> tuple[Invocation, ...]:
-    """Invocations, each with what it says that the session's events of it do not."""
+    """Invocations, each with what it says beyond the session's events."""
     groups: dict[str, list[Fields]] = {}
     for event in events:
         typed = type(event) is Event
@@ -178,6 +183,7 @@ def _with_recorded(
                 raise Unusual
             keys = ("user_content", "final_response", "intermediate_data")
             recorded = {key: raw[key] for key in keys if raw.get(key) is not None}
+            # google-adk derives these from the events; a file that says otherwise must be written back as it was.
             invocation = with_notes(invocation, {"recorded": recorded})
         found.append(invocation)
     return tuple(found)
@@ -211,7 +217,7 @@ def _case(case: Fields, asked: list[Fields], expected: Trajectory | None, trajec
 
 
 def _error(case: Fields) -> str | None:
-    """Why a case could not be run, where the file says so beside its status."""
+    """Why a case could not be run, if the file says so beside its status."""
     return text(case.error_message, "error_message") if isinstance(case, Loose) else None
 
 
@@ -222,9 +228,11 @@ def _outcome(case: Fields, trajectory: Trajectory, maker: Maker, *, scored: bool
         # Inference failed: ADK says so only by an error event and empty lists of results.
         error = next((step.error for step in reversed(trajectory.steps) if step.error is not None), None)
         reason = ": ".join(part for part in (error.kind, error.message) if part) if error is not None else None
+        # A runaway loop is stopped by a limit, which is not the same as a crash.
         limited = error is not None and error.kind in _LIMITS
         reason = told or reason or f"{maker.name} could not run the case"
         return Outcome(status="limit" if limited else "error", reason=reason)
+    # No status is not a failure.
     if status is None and case.final_eval_status is None:
         return None
     word = {1: "passed", 2: "failed"}.get(status or 0, "unscored")
@@ -235,10 +243,11 @@ def _extra(
     case: Fields, trajectory: Trajectory | None, absent: list[str], blocks: list[Fields], *, pairs: bool
 ) -> dict[str, Any]:
     rest = unknown_keys(case, _KNOWN) if isinstance(case, dict) else {}
-    extra = {key: value for key, value in rest.items() if value is not None}
+    extra = present(rest)
     if trajectory is None and any(actual := [block.actual_invocation or {} for block in blocks]):
         if any(isinstance(each, Schema) for each in actual):
             raise Unusual
+        # Without a trajectory there is no place for them, and they must not get lost.
         extra[_ACTUAL] = actual
     # Decoded by type, a block has no other keys.
     beside = [unknown_keys(block, _BLOCK) if isinstance(block, dict) else {} for block in blocks]
@@ -275,6 +284,7 @@ def _dump(sample: Sample, options: Any) -> dict[str, Any]:
         "final_eval_status": status_number(extra.pop(FINAL_STATUS, None)) or status,
         "overall_eval_metric_results": [metric_to(score) for score in scores],
         "eval_metric_result_per_invocation": [] if "invocations" in absent else _blocks(sample, absent, silent),
+        # google-adk refuses a case without a session id, whether or not it has a session.
         "session_id": extra.pop("session_id", None) or (trajectory.id if trajectory is not None else None) or sample.id,
         "session_details": None if trajectory is None or "session_details" in absent else _session(sample, absent),
         "user_id": extra.pop("user_id", None) or user_id(sample),
@@ -286,16 +296,16 @@ def _dump(sample: Sample, options: Any) -> dict[str, Any]:
     return row
 
 
-load, dump = carrying(_load, _dump, CARRIER, rest_of=residual)
+load, dump = carry_rest(_load, _dump, CARRIER, rest_of=residual)
 
 
 def _session(sample: Sample, absent: list[str]) -> dict[str, Any]:
-    """The session; one that had no events has none again, as its invocations tell what happened."""
+    """The session; if it had no events, it is written without, as the invocations hold what happened."""
     return {**session_to(sample), "events": []} if "events" in absent else session_to(sample)
 
 
 def _verdict(sample: Sample) -> tuple[tuple[Score, ...], int]:
-    """The scores to write as metric results, and the status of the case."""
+    """The scores to write as metric results, and the case's status."""
     if sample.trajectory is not None:
         outcome = sample.trajectory.outcome
         return sample.scores, _STATUS.get(outcome.status, 3) if outcome is not None else 3
@@ -310,7 +320,7 @@ def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> 
     # Without a session the invocations are all that tells what happened, in the lists in which they were read.
     plain = bool({"session_details", "events"} & set(absent))
     done = [row for _, row in invocations_to(sample.trajectory, plain=plain)] if sample.trajectory else silent
-    wanted = _wanted(sample)
+    wanted = _expected_by_block(sample)
     blocks: list[dict[str, Any]] = []
     for number in range(max(len(done), 1 + max(wanted, default=-1))):
         actual = done[number] if number < len(done) else {"user_content": {"parts": [], "role": "user"}}
@@ -322,8 +332,8 @@ def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> 
     return blocks
 
 
-def _wanted(sample: Sample) -> dict[int, dict[str, Any]]:
-    """Expected invocations by the number of the block they belong to."""
+def _expected_by_block(sample: Sample) -> dict[int, dict[str, Any]]:
+    """Expected invocations by the number of their block."""
     found: dict[int, dict[str, Any]] = {}
     stated = invocations_to(sample.expected, plain=True) if sample.expected is not None else []
     for number, (invocation, row) in enumerate(stated):
@@ -333,5 +343,5 @@ def _wanted(sample: Sample) -> dict[int, dict[str, Any]]:
 
 
 def app_of(sample: Sample) -> str:
-    """The app's name, for the name of a result."""
+    """The app's name, used to name a result."""
     return app_name(sample)

@@ -1,4 +1,4 @@
-"""The document of an eval history: its header, and its cases still encoded."""
+"""The document of an eval history: its header, and its cases not yet decoded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.wire import files
-from pantrace.wire.adk.expect import typed_header
+from pantrace.wire.adk.field_types import typed_header
 from pantrace.wire.adk.recase import CASE_RESULT, snake, to_snake
 from pantrace.wire.adk.schema import CaseResult
 from pantrace.wire.adk.trpc import DIALECT, is_case_result
@@ -23,7 +23,7 @@ IDS = ("eval_set_result_id", "eval_set_result_name", "eval_set_id")
 
 
 class _Usual(msgspec.Struct, forbid_unknown_fields=True):
-    """The document as ADK writes it; any other goes the slower way that knows camelCase and keeps unknown keys."""
+    """The document as ADK writes it; any other takes a slower path that knows camelCase and keeps unknown keys."""
 
     eval_set_result_id: str
     eval_set_id: str
@@ -40,12 +40,13 @@ _START = re.compile(
     rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"'
 )
 _WORDED = re.compile(rb'"final_eval_status"\s*:\s*"(?:passed|failed|not_evaluated|unknown)"')
+# Cases are decoded one by one; to count repetitions, only their ids are needed before.
 _ID = re.compile(rb'"eval_?[iI]d"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 @dataclass
 class Document:
-    """An eval history that is opened and not yet read."""
+    """An eval history that is open, with its cases not yet decoded."""
 
     header: dict[str, Any]
     """All but the cases, in snake_case."""
@@ -56,7 +57,7 @@ class Document:
     variant: str
 
     def case(self, number: int) -> Any:
-        """A case by type if it is as google-adk writes it, else as a dictionary."""
+        """A case as a typed record if it is as google-adk writes it, else as a dictionary."""
         if isinstance(self.cases[number], msgspec.Raw):
             try:
                 case = _CASE(self.cases[number])
@@ -68,16 +69,16 @@ class Document:
         return self.plain_case(number)
 
     def plain_case(self, number: int) -> Any:
-        """A case with everything that is written in it."""
+        """A case as a dictionary, with everything it contains."""
         case = self.cases[number]
         return decode(case) if isinstance(case, msgspec.Raw) else case
 
     def ids(self) -> list[str | None]:
-        """The eval ids of all cases, without decoding more than these."""
+        """The eval ids of all cases, decoding nothing else."""
         return [_case_id(raw) for raw in self.cases]
 
     def epochs(self) -> dict[int, int]:
-        """The repetition of each case (by its number) whose eval id occurs more than once."""
+        """The repetition of each case (by number) whose eval id occurs more than once."""
         ids = self.ids()
         total = Counter(ids)
         counts: dict[str, int] = {}
@@ -107,9 +108,10 @@ def looks_like(path: Path) -> bool:
 
 
 def document(path: Path) -> Document:
-    """Open an eval history; ReadError when it is none."""
+    """Open an eval history; ReadError if it is not one."""
     data = files.read_all(path)
     variant = "snake_case"
+    # Up to 1.21.0, google-adk encoded the JSON twice: the file is a string that holds JSON.
     if data.lstrip()[:1] == b'"':
         try:
             inner = decode(data)
@@ -132,6 +134,7 @@ def _unusual(path: Path, data: bytes, variant: str) -> Document:
     try:
         fields: dict[str, Any] = dict(_FIELDS(data))
         decoded = {key: decode(value) for key, value in fields.items() if snake(key) != "eval_case_results"}
+        # Still not decoded: one case is handled at a time here as well.
         cases: Any = next((_LIST(fields[key]) for key in fields if snake(key) == "eval_case_results"), None)
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
@@ -155,7 +158,7 @@ def _unusual(path: Path, data: bytes, variant: str) -> Document:
 
 
 def is_dialect(case: Any) -> bool:
-    """Whether a case is told as trpc-agent-go tells it."""
+    """Whether a case is in the dialect of trpc-agent-go."""
     try:
         value = case if isinstance(case, dict) else decode(case)
     except ReadError:

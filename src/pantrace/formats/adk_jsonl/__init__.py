@@ -21,16 +21,16 @@ from pantrace.formats.format import Format
 from pantrace.model import Run, Sample, Source, Violation
 from pantrace.wire import files
 from pantrace.wire.adk import shapes
-from pantrace.wire.adk.opening import samples_of
 from pantrace.wire.adk.recase import SESSION, to_snake
+from pantrace.wire.adk.record_samples import samples_of
 from pantrace.wire.adk.schema import Session
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.cuts import Cutting
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, decode_document, fitting
+from pantrace.wire.input_cuts import Cutting
+from pantrace.wire.input_span import Span
+from pantrace.wire.json import checked_types, decode, decode_document
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import Decode, OnBroken, cut_rows, read_rows
 from pantrace.wire.shape import ANY, document, violations
-from pantrace.wire.span import Span
 from pantrace.wire.violation import unreadable
 
 from .line import decode_line
@@ -49,10 +49,12 @@ def detect(head: Head) -> str | None:
         return None
     if CARRIER in row:
         return "pantrace"
+    # The original converter's constant; the live path writes the agent's address.
     return "converted" if row.get("base_url") == "simulation" else "live"
 
 
 def plan(path: Path, cutting: Cutting) -> Iterable[Span]:
+    # A quoted cell may hold line breaks, so CSV cannot be cut at a line.
     return cut_rows(path, cutting.size) if detect(Head(path)) != "csv" else ()
 
 
@@ -64,16 +66,16 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     head = Head(path)
     source = Source(format=NAME, version=detect(head) or None, path=str(path))
     rows = _rows(path, source.version, on_broken, span, decode_line)
-    records = ((place, partial(loaded, row)) for place, row in rows)
+    records = ((place, partial(load_row, row)) for place, row in rows)
     samples = samples_of(records, "a row of interactions", source, on_broken)
     return Run(name=path.name, source=source, samples=samples)
 
 
-def loaded(row: Any) -> Sample:
-    """The sample of a row; one whose session was not decoded by type is looked at as a whole."""
+def load_row(row: Any) -> Sample:
+    """The sample of a row; its types are checked unless its session was decoded by type."""
     sample = load(row)
     is_typed = isinstance(row.get("final_session_state"), Session) and CARRIER not in row
-    return sample if is_typed else fitting(sample)
+    return sample if is_typed else checked_types(sample)
 
 
 def _rows(
@@ -86,6 +88,7 @@ def _rows(
     if version != "csv":
         yield from read_rows(path, on_broken, span, decoded)
         return
+    # Python's default of 128 kB is less than one session.
     csv.field_size_limit(1 << 30)
     text = io.StringIO(files.read_all(path).decode("utf-8", "replace"), newline="")
     try:
@@ -96,12 +99,13 @@ def _rows(
 
 
 def _cell(text: Any) -> Any:
-    """The CSV form holds objects and lists as JSON text."""
+    """A cell of the CSV form, in which objects and lists are JSON text."""
     if isinstance(text, str) and text[:1] in ("{", "["):
         try:
             return decode(text.encode("utf-8", "surrogatepass"))
         except ReadError:
             return text
+    # CSV has no null: an empty cell is all there is.
     return None if text == "" else text
 
 

@@ -1,11 +1,12 @@
-"""What `extracted_data` declares, read back: agents, their tools and instructions, and values nothing else tells."""
+"""What `extracted_data` declares, read back: agents, their tools and instructions, and values that nothing else
+holds."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pantrace.model import Agent, Tool, Trajectory
-from pantrace.wire.adk.expect import identifier, list_of, mapping, text
+from pantrace.wire.adk.field_types import identifier, list_of, mapping, text
 
 from .extracted import RESERVED
 
@@ -41,14 +42,14 @@ def agents_from(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ..
     return tuple(agents) or trajectory.agents
 
 
-def unheard(data: dict[str, Any], trajectory: Trajectory | None) -> dict[str, Any]:
-    """Extracted values that are no state variables and no known keys."""
+def unknown_values(data: dict[str, Any], trajectory: Trajectory | None) -> dict[str, Any]:
+    """Extracted values that are neither state variables nor known keys."""
     state = (trajectory.state if trajectory is not None else None) or {}
     return {key: value for key, value in data.items() if key not in RESERVED and state.get(key) != value}
 
 
 def declared_fields(data: dict[str, Any], app: str) -> dict[str, Any]:
-    """Tools and instructions that say more than the placeholders which the original puts there."""
+    """Tools and instructions that say more than the placeholders of the original converter."""
     found: dict[str, Any] = {}
     instruction = data.get("system_instruction")
     if instruction and instruction != f"You are the {app} agent.":
@@ -63,4 +64,5 @@ def declared_fields(data: dict[str, Any], app: str) -> dict[str, Any]:
 
 
 def _is_placeholder(tool: dict[str, Any]) -> bool:
+    """Whether a tool's description is the original's "Tool: NAME", which it writes for every tool that was used."""
     return tool.get("description") in (None, f"Tool: {tool.get('name')}")

@@ -50,7 +50,7 @@ RESERVED = (
 
 
 def contents_of(trajectory: Trajectory | None) -> list[dict[str, Any]]:
-    """The conversation up to the last prompt, all texts of a turn together; the answer to it is the response."""
+    """The conversation up to the last prompt, with all texts of a turn joined; its answer is the response."""
     turns = [turn for turn in merged_turns(trajectory) if turn.text] if trajectory is not None else []
     while turns and turns[-1].role != "user":
         turns.pop()
@@ -58,33 +58,35 @@ def contents_of(trajectory: Trajectory | None) -> list[dict[str, Any]]:
 
 
 def extracted_data(sample: Sample, descriptions: Mapping[str, str]) -> dict[str, Any]:
-    """All keys of the document in its order, then further ones, then the state variables that hide none of them."""
+    """All keys of the document in its order, then ours, then the state variables that overwrite none of them."""
     trajectory = sample.trajectory or Trajectory()
     calls = [step for step in trajectory.steps if step.usage is not None and step.kind != "copied"]
     pairs = call_pairs(trajectory)
     data: dict[str, Any] = {
         "state_variables": trajectory.state,
         "tool_interactions": [_interaction(pair) for pair in pairs],
-        "sub_agent_trace": _said(trajectory),
+        "sub_agent_trace": _responses(trajectory),
         "tool_declarations": _declarations(trajectory, pairs, descriptions),
         "system_instruction": next((agent.instructions for agent in trajectory.agents if agent.instructions), None),
         "thinking_trace": [
             part.text for step in trajectory.steps for part in step.parts if isinstance(part, Thinking) and part.text
         ],
-        "grounding_chunks": [chunk_of(cited) for cited, _ in _cited(trajectory)],
+        "grounding_chunks": [chunk_of(cited) for cited, _ in _citations(trajectory)],
         "per_turn_tokens": [_tokens(step) for step in calls],
         "stop_reasons": [step.stop for step in trajectory.steps if step.stop is not None],
+        # Without the last prompt. The original cuts its list at the wrong end and drops the answer instead.
         "conversation_history": contents_of(trajectory)[:-1],
         "agents": [_agent(agent) for agent in trajectory.agents],
         "agent_instructions": {agent.name: agent.instructions for agent in trajectory.agents if agent.instructions},
         "grounding_sources": [
             {"agent_name": step.agent, "uri": cited.uri, "title": cited.title, "text": cited.text}
-            for cited, step in _cited(trajectory)
+            for cited, step in _citations(trajectory)
         ],
         "model_versions": [step.model for step in calls],
         "cache_details": _cache(calls),
         "errors": _errors(trajectory, pairs),
     }
+    # The original lets a state variable overwrite a reserved key; here the reserved key wins.
     for key, value in (trajectory.state or {}).items():
         data.setdefault(key, value)
     return data
@@ -95,6 +97,7 @@ def _interaction(pair: CallPair) -> dict[str, Any]:
     if pair.result is None:
         return {**row, "output_result": None, "status": "no_response"}
     output = pair.result.output
+    # The original unwraps `result`; doing so beside other keys would drop them.
     only_result = isinstance(output, dict) and output.keys() == {"result"} and output["result"]
     row["output_result"] = output["result"] if only_result else output
     if pair.result.failure is not None:
@@ -105,7 +108,7 @@ def _interaction(pair: CallPair) -> dict[str, Any]:
     return row
 
 
-def _said(trajectory: Trajectory) -> list[dict[str, Any]]:
+def _responses(trajectory: Trajectory) -> list[dict[str, Any]]:
     found = []
     for step in trajectory.steps:
         texts = [part.text for part in step.parts if isinstance(part, Text) and not part.synthetic and part.text]
@@ -117,7 +120,7 @@ def _said(trajectory: Trajectory) -> list[dict[str, Any]]:
 def _declarations(
     trajectory: Trajectory, pairs: list[CallPair], descriptions: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Each tool once with its description and parameters; where nothing is declared, the tools that were used."""
+    """Each tool once, with description and parameters; if nothing is declared, the tools that were used."""
     tools: dict[str, Tool] = {}
     for agent in trajectory.agents:
         for tool in agent.tools or ():
@@ -131,6 +134,7 @@ def _declarations(
             "description": tool.description or descriptions.get(tool.name),
             "parameters": tool.parameters,
         }
+        # The original writes "Tool: NAME" where it knows no description; here it is left out.
         functions.append(present(said))
     return [{"function_declarations": functions}] if functions else []
 
@@ -145,7 +149,7 @@ def _agent(agent: Agent) -> dict[str, Any]:
     return present(row)
 
 
-def _cited(trajectory: Trajectory) -> list[tuple[Citation, Step]]:
+def _citations(trajectory: Trajectory) -> list[tuple[Citation, Step]]:
     return [(part, step) for step in trajectory.steps for part in step.parts if isinstance(part, Citation)]
 
 
@@ -158,7 +162,7 @@ def _tokens(step: Step) -> dict[str, Any]:
 
 
 def _cache(calls: list[Step]) -> dict[str, Any]:
-    """Cached tokens lie inside the prompt; a call that does not report them is counted, not taken as zero."""
+    """Cached tokens, which are part of the prompt. Calls that do not report them are counted, not taken as zero."""
     cached = [step.usage.cache_read for step in calls if step.usage is not None and step.usage.cache_read is not None]
     prompts = [step.usage.input for step in calls if step.usage is not None and step.usage.input is not None]
     return {
@@ -182,8 +186,8 @@ def _errors(trajectory: Trajectory, pairs: list[CallPair]) -> list[dict[str, Any
 
 @lru_cache(8)
 def tool_descriptions(path: str) -> Mapping[str, str]:
-    """Descriptions by tool name, of a JSON file: name -> text, or name -> object with a description, also under a key
-    `tools`; capabilities and limitations are told behind the description."""
+    """Descriptions by tool name, from a JSON file: name -> text, or name -> object with a description, perhaps under a
+    key `tools`. Capabilities and limitations are appended."""
     try:
         value = decode(files.read_all(Path(path)))
     except ReadError as error:
@@ -191,10 +195,10 @@ def tool_descriptions(path: str) -> Mapping[str, str]:
     tools = value.get("tools", value) if isinstance(value, dict) else None
     if not isinstance(tools, dict):
         raise UsageError(f"tool_descriptions: {path} holds no object of names and descriptions")
-    return {name: said for name, each in tools.items() if not name.startswith("_") and (said := _described(each))}
+    return {name: said for name, each in tools.items() if not name.startswith("_") and (said := _description(each))}
 
 
-def _described(value: Any) -> str | None:
+def _description(value: Any) -> str | None:
     if isinstance(value, str):
         return value
     if not isinstance(value, dict) or not isinstance(value.get("description"), str):

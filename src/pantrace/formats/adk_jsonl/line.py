@@ -1,4 +1,5 @@
-"""One line of the JSONL: its session, more than half of it, decoded by type, and the other columns as they are."""
+"""One line of the JSONL: its session, more than half of the line, decoded by type, and the other columns as they
+are."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import msgspec
 
 from pantrace.wire.adk.schema import CamelSession
 from pantrace.wire.json import decode_document, encode, typed_decoder
-from pantrace.wire.tap import listener
+from pantrace.wire.read_listener import listener
 
 _COLUMNS = typed_decoder(dict[str, msgspec.Raw])
 _SESSION = typed_decoder(CamelSession)
@@ -16,10 +17,11 @@ SESSION = "final_session_state"
 
 
 def decode_line(line: bytes | memoryview) -> Any:
-    """A row whose session is a `Session` where it is as google-adk has it; else all of it as a dictionary.
+    """A row with a typed `Session` if it is as google-adk writes it; else all of it as a dictionary.
 
-    Of a key that stands twice in an object of the session, the last value counts. Whoever weighs what is read of a file
+    Of a key that occurs twice in an object of the session, the last value counts. Whoever weighs what is read of a file
     gets the dictionary, in which the earlier one is kept."""
+    # Whoever measures the reading must see repeated keys, of which a typed record keeps one.
     if listener() is not None:
         return decode_document(line)
     try:
@@ -35,8 +37,8 @@ def decode_line(line: bytes | memoryview) -> Any:
 
 
 def _is_all(line: bytes | memoryview, columns: dict[str, msgspec.Raw]) -> bool:
-    """Whether the columns are all that a line says: of a key that stands there twice, one would be missing. A program
-    writes compact text, or a blank behind each comma and colon; any other is not looked at further."""
+    """Whether the columns are all that a line holds: of a key that stands twice, one would be missing. Judged by
+    length, for compact text and for text with a blank after each comma and colon; any other text counts as not all."""
     count = len(columns)
     compact = sum(map(len, columns)) + sum(len(memoryview(each)) for each in columns.values()) + 4 * count + 1
     return len(bytes(line).strip()) in (compact, compact + 2 * count - 1)

@@ -21,20 +21,20 @@ from pantrace.model import (
     Trajectory,
     final_response,
     is_prompt,
-    said,
+    step_text,
 )
-from pantrace.wire.adk.expect import list_of, mapping, misplaced, text
+from pantrace.wire.adk.field_types import list_of, mapping, text, wrong_type
 from pantrace.wire.adk.residual import residual
 from pantrace.wire.adk.schema import Session
 from pantrace.wire.adk.sessions import app_name, camel_session, session_to, trajectory_from, user_id
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import Corner, carrying
+from pantrace.wire.carry_rest import Corner, carry_rest
 from pantrace.wire.json import UNFIT, encode, in_words, to_plain, unknown_keys
 from pantrace.wire.optional import object_of
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.times import time_text
-from pantrace.wire.unknown import with_unknown
+from pantrace.wire.unknown_keys import with_unknown
 
-from .declared import agents_from, declared_fields, unheard
+from .declared import agents_from, declared_fields, unknown_values
 from .extracted import contents_of, extracted_data, tool_descriptions
 from .score_columns import PREFIXES, score_columns, scores_from
 from .spans import invocations_in, is_measured, latency_of, summary_of, trace_of
@@ -90,7 +90,7 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def _is_ours(row: dict[str, Any]) -> bool:
-    """Whether our writer made the row: not one that it only repeated with something kept beside it."""
+    """Whether our writer made the row, and did not only repeat one with something kept beside it."""
     return CARRIER in row and row.get(SEAL) != _UNSEALED
 
 
@@ -109,10 +109,10 @@ def _load(row: Any) -> Sample:
 
 
 def _extra(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row says beside its session. Columns that somebody else made are kept whole: the original derives them by
-    rules of its own, and nothing tells an unknown key in them from a derived one."""
+    """What a row holds beside its session. Columns of another program are kept whole: it derives them by its own rules,
+    so an unknown key cannot be told from a derived one."""
     if _is_ours(row) and row.get(SEAL) in (None, _seal(row)):  # rows of ours had no seal at first
-        return _beside(row)
+        return _underived_columns(row)
     whole = {key: value for key, value in row.items() if key not in ("question_id", CARRIER, SEAL)}
     if _session_in(row) is not None:
         # Its place among the columns; what it says is the trajectory.
@@ -125,12 +125,12 @@ def _extra(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _seal(row: dict[str, Any]) -> int:
-    """A checksum of the derived columns: to make them again and compare would double the time of reading."""
+    """A checksum of the derived columns; deriving them again to compare would double the time of reading."""
     return crc32(encode({key: row[key] for key in sorted(_DERIVED & row.keys())}))
 
 
-def _beside(row: dict[str, Any]) -> dict[str, Any]:
-    """Columns that follow from nothing else, unless they say only what the original always says."""
+def _underived_columns(row: dict[str, Any]) -> dict[str, Any]:
+    """Columns that follow from nothing else, without those that only hold the original's constants."""
     beside = {
         key: value
         for key, value in row.items()
@@ -169,7 +169,7 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
 
 
 def _column(row: dict[str, Any], name: str, kind: Any) -> Any:
-    """A column in which our writer keeps a part of the model; None where the row has none."""
+    """A column in which our writer keeps a part of the model; None if the row has none."""
     if row.get(name) is None:
         return None
     try:
@@ -179,7 +179,7 @@ def _column(row: dict[str, Any], name: str, kind: Any) -> Any:
 
 
 def _session_in(row: dict[str, Any]) -> Session | dict[str, Any] | None:
-    """The session of a row, by type or as a dictionary; None for anything that has no events."""
+    """The session of a row, typed or as a dictionary; None if it has no events."""
     session = row.get("final_session_state")
     if isinstance(session, Session):
         return session
@@ -187,11 +187,12 @@ def _session_in(row: dict[str, Any]) -> Session | dict[str, Any] | None:
 
 
 def _from_contents(row: dict[str, Any]) -> Trajectory:
-    """Without a session, what was said is all there is."""
+    """A trajectory of the request and response alone, for rows without a session."""
     contents = list(list_of((mapping(row.get("request"), "request") or {}).get("contents"), "request.contents"))
     candidates = (mapping(row.get("response"), "response") or {}).get("candidates")
     for candidate in list_of(candidates, "response.candidates"):
         content = (mapping(candidate, "a candidate") or {}).get("content")
+        # In rows of the original, the request already ends with the answer.
         if content is not None and content not in contents[-1:]:
             contents.append(content)
     steps = []
@@ -211,6 +212,7 @@ def _outcome(row: dict[str, Any]) -> Outcome | None:
     said_so = row.get("status")
     # The original writes "success" for every row, also where inference failed.
     if isinstance(said_so, dict) and said_so.get("boolean") not in (None, "success"):
+        # Our own writer's word; the original knows only "success".
         return Outcome(status="error", reason=text(said_so.get("message"), "status.message"))
     return Outcome(status=status) if status is not None else None  # type: ignore[arg-type]
 
@@ -238,7 +240,7 @@ def _expected_call(stated: Any) -> ExpectedCall:
     call = mapping(stated, "a reference tool interaction") or {}
     name = call.get("tool_name")
     if not isinstance(name, str):
-        raise misplaced("the tool_name of a reference tool interaction", "text", name)
+        raise wrong_type("the tool_name of a reference tool interaction", "text", name)
     return ExpectedCall(name=name, arguments=call.get("input_arguments"))
 
 
@@ -246,44 +248,45 @@ def _dump(sample: Sample, options: Options) -> dict[str, Any]:
     kept = dict(sample.extra.get(NAME, {}))
     stated = kept.pop("row", None)
     if stated is not None and not options.anew:
-        return _restated(sample, stated)
-    row = _made(sample, stated, kept, options)
+        return _repeat_row(sample, stated)
+    row = _make_row(sample, stated, kept, options)
     return row | {CARRIER: [], SEAL: _seal(row)}
 
 
-def _meant(told: Sample, sample: Sample) -> Sample:
-    """A sample; what is made anew of a row that was read does not bring that row with it."""
+def _without_row(told: Sample, sample: Sample) -> Sample:
+    """The sample without the row it was read from, if its columns were made anew."""
     anew = "row" in sample.extra.get(NAME, {}) and "row" not in told.extra.get(NAME, {})
     return msgspec.structs.replace(sample, extra={}) if anew else sample
 
 
-def _taken_out(row: Any) -> tuple[Any, Any]:
+def _take_rest(row: Any) -> tuple[Any, Any]:
     if not isinstance(row, dict) or CARRIER not in row:
         return row, None
     # Emptied, not taken away: that the key is there tells that the row is ours.
     return {**row, CARRIER: []}, row[CARRIER]
 
 
-def _put_in(row: dict[str, Any], rest: Any) -> dict[str, Any]:
+def _put_rest(row: dict[str, Any], rest: Any) -> dict[str, Any]:
     return {**row, CARRIER: rest, SEAL: row.get(SEAL, _UNSEALED)}
 
 
-load, dump = carrying(_load, _dump, Corner(_taken_out, _put_in), _meant, residual)
+load, dump = carry_rest(_load, _dump, Corner(_take_rest, _put_rest), _without_row, residual)
 
 
-def _restated(sample: Sample, stated: dict[str, Any]) -> dict[str, Any]:
-    """A row as it was read, with the session and the scores as they are now."""
+def _repeat_row(sample: Sample, stated: dict[str, Any]) -> dict[str, Any]:
+    """A row as it was read, with the current session and scores."""
     row = {"question_id": sample.id, **stated}
     if sample.trajectory is not None and "final_session_state" in stated and stated["final_session_state"] is None:
         row["final_session_state"] = camel_session(session_to(sample))
+    # Scores may have been added since the row was read.
     row |= {key: value for key, value in score_columns(sample.scores).items() if row.get(key) != value}
     return row
 
 
-def _made(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], options: Options) -> dict[str, Any]:
-    """All columns of a sample: what the row that it was read from stated, else what it kept, and the rest derived."""
+def _make_row(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], options: Options) -> dict[str, Any]:
+    """All columns of a sample: what its own row stated, else what it kept, and the rest derived."""
     descriptions = tool_descriptions(options.tool_descriptions) if options.tool_descriptions else {}
-    extra = kept if stated is None else _beside(stated)
+    extra = kept if stated is None else _underived_columns(stated)
     data = (stated or {}).get("extracted_data")
     trajectory = sample.trajectory
     app = app_name(sample)
@@ -295,19 +298,20 @@ def _made(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], o
         "response": {"candidates": [{"content": told}] if answer is not None else []},
         "question_id": sample.id,
         "session_id": trajectory.id if trajectory is not None else None,
-        "base_url": _taken(extra, "base_url"),
+        "base_url": _take(extra, "base_url"),
         "app_name": app,
         "ADK_USER_ID": user_id(sample),
         "status": extra.pop("status", None) or _status(trajectory),
+        # The original makes a new random id at each conversion.
         "run_id": extra.pop("run_id", None) or _run_id(sample),
         "agents_evaluated": extra.pop("agents_evaluated", None) or [app],
-        "user_inputs": [said(step) or "" for step in trajectory.steps if is_prompt(step)] if trajectory else [],
-        "question_metadata": _taken(extra, "question_metadata", sample.case.labels if sample.case else {}),
+        "user_inputs": [step_text(step) or "" for step in trajectory.steps if is_prompt(step)] if trajectory else [],
+        "question_metadata": _take(extra, "question_metadata", sample.case.labels if sample.case else {}),
         "interaction_datetime": extra.pop("interaction_datetime", None)
         or time_text(trajectory.created if trajectory is not None else None),
-        "USER": _taken(extra, "USER"),
-        "reference_data": _taken(extra, "reference_data", _reference(sample)),
-        "missing_information": _taken(extra, "missing_information"),
+        "USER": _take(extra, "USER"),
+        "reference_data": _take(extra, "reference_data", _reference(sample)),
+        "missing_information": _take(extra, "missing_information"),
         "final_session_state": camel_session(session_to(sample)) if trajectory is not None else None,
         "session_trace": spans,
         "latency_data": latency_of(spans),
@@ -316,7 +320,7 @@ def _made(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], o
         "final_response": answer,
     }
     if isinstance(data, dict):
-        row["extracted_data"] |= unheard(data, trajectory) | declared_fields(data, app)
+        row["extracted_data"] |= unknown_values(data, trajectory) | declared_fields(data, app)
     if stated is not None and not isinstance(stated.get("final_response"), str | None):
         row["final_response"] = stated["final_response"]
     row |= score_columns(sample.scores)
@@ -324,8 +328,10 @@ def _made(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], o
     if set_id is not None:
         row["eval_set_id"] = set_id
     if trajectory is not None and trajectory.outcome is not None:
+        # ADK has no word for a run that broke off: it counts as failed there.
         words = {"passed": "PASSED", "failed": "FAILED", "error": "FAILED", "limit": "FAILED"}
         row["final_eval_status"] = words.get(trajectory.outcome.status, "NOT_EVALUATED")
+    # Measured times: events alone cannot tell them, as they are stamped before a request is sent.
     if trajectory is not None and trajectory.invocations:
         row["invocations"] = to_plain(trajectory.invocations)
     if sample.expected is not None:
@@ -334,7 +340,7 @@ def _made(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any], o
     return row
 
 
-def _taken(extra: dict[str, Any], key: str, otherwise: Any = None) -> Any:
+def _take(extra: dict[str, Any], key: str, otherwise: Any = None) -> Any:
     kept = extra.pop(key, None)
     return kept if kept is not None else otherwise or _USUAL[key]
 
@@ -347,7 +353,7 @@ def _status(trajectory: Trajectory | None) -> dict[str, Any]:
 
 
 def _run_id(sample: Sample) -> str:
-    """Always the same for the same run of the same case."""
+    """An id that is always the same for the same run of the same case; the original's is random."""
     session = sample.trajectory.id if sample.trajectory is not None else None
     name = f"{session}/{sample.id}/{sample.epoch}".encode("utf-8", "backslashreplace").decode()
     return str(uuid5(NAMESPACE_URL, name))

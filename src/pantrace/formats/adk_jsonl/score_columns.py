@@ -6,20 +6,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from pantrace.model import Score
-from pantrace.wire.adk.expect import mapping, number
+from pantrace.wire.adk.field_types import mapping, number
 from pantrace.wire.adk.scores import MAKER, SCALES, STATUS, metric_to
 
 PREFIXES = ("adk_score.", "adk_status.", "adk_threshold.", "adk_details.")
 
 
 def scores_from(row: dict[str, Any]) -> list[Score]:
-    """The scores that the columns of a row say."""
+    """The scores in the columns of a row."""
     scores = []
     for key, value in row.items():
         if not key.startswith("adk_score."):
             continue
         name = key.removeprefix("adk_score.")
         status = row.get(f"adk_status.{name}")
+        # Null for a metric that was not evaluated: never a zero.
         worth = value if isinstance(value, (int, float)) else None
         extra = {"adk-history": {"eval_status": status}} if status in ("NOT_EVALUATED", "INFORMATIONAL") else {}
         scores.append(

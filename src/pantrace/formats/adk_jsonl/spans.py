@@ -1,4 +1,4 @@
-"""Spans: a trace of a trajectory with measured times only, and measured durations out of a real trace."""
+"""Spans: a trace made of a trajectory with measured times only, and measured durations read from a real trace."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MADE = "pantrace.made_from"
 
 
 def _digits(text: str, count: int) -> str:
-    """A number that is always the same for the same text, as the original writes its span ids."""
+    """Decimal digits derived from a text, always the same, in the form of the original's span ids."""
     number = str(int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()))
     return number[:count]
 
@@ -32,8 +32,8 @@ def _nanoseconds(seconds: float | None) -> int | None:
 
 
 def trace_of(sample: Sample, app: str) -> list[Span]:
-    """Spans as google-adk 1.x names them: one per invocation, agent, model call and tool call. A start or an end that
-    was not measured is null; an event's time is that of its start."""
+    """Spans as google-adk 1.x names them, for each invocation, agent, model call and tool call. A start or end that was
+    not measured is null; an event's time counts as its start."""
     trajectory = sample.trajectory
     if trajectory is None:
         return []
@@ -134,7 +134,7 @@ def _json(value: Any) -> str:
 
 
 def latency_of(spans: Iterable[Span]) -> list[dict[str, Any]]:
-    """The tree of durations; null where a span's start or end was not measured."""
+    """The tree of durations; null if a start or end was not measured."""
     nodes: dict[Any, dict[str, Any]] = {}
     roots: list[dict[str, Any]] = []
     ordered = list(spans)
@@ -157,6 +157,7 @@ def _kind(name: str) -> str:
         return "AGENT_RUN"
     if name.startswith("execute_tool"):
         return "TOOL_CALL"
+    # `call_llm` in 1.x, `generate_content MODEL` in 2.13.
     return "LLM_CALL" if name.startswith(("call_llm", "generate_content")) else "OTHER"
 
 
@@ -184,6 +185,7 @@ def summary_of(trajectory: Trajectory) -> list[str]:
             if name == "transfer_to_agent" and isinstance(target, str):
                 handed = target
                 found.append(f"sub-agent:{target}")
+            # The original's own rule for agents that are called as tools.
             elif name in agents or name.endswith("Agent"):
                 found.append(f"sub-agent:{name}")
             else:
@@ -192,7 +194,7 @@ def summary_of(trajectory: Trajectory) -> list[str]:
 
 
 def is_measured(spans: Any) -> bool:
-    """Whether a trace was recorded: the original converter invents steps of exactly one second, ours are marked."""
+    """Whether a trace was recorded. The original converter invents steps of exactly one second; ours are marked."""
     if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
         return False
     if any(MADE in attributes for span in spans if isinstance(attributes := span.get("attributes"), dict)):
@@ -212,7 +214,7 @@ def _length(span: Span) -> int | None:
 
 
 def _is_moment(nanoseconds: Any) -> TypeGuard[int]:
-    """Whether a number is a time: one of hundreds of digits cannot be reckoned with."""
+    """Whether a number is a usable time: one with hundreds of digits is not."""
     return isinstance(nanoseconds, int) and abs(nanoseconds) < 1 << 63
 
 
@@ -238,11 +240,13 @@ def invocations_in(spans: list[Span], known: set[str]) -> list[Invocation]:
         models = [
             part
             for span in inside
+            # In google-adk 1.x these spans nest: 446 s of model calls stood inside a turn of 232 s.
             if _kind(span["name"]) == "LLM_CALL"
-            for part in _own(span, children.get(span.get("span_id"), []))
+            for part in _time_of_its_own(span, children.get(span.get("span_id"), []))
         ]
         tools = [_time(span) for span in inside if _kind(span["name"]) == "TOOL_CALL" and _length(span) is not None]
         model_time = union(models)
+        # Agents called as tools run in nested sessions with invocations of their own.
         names = [name for span in inside if (name := _invocation_id(span)) in known]
         found.append(
             Invocation(
@@ -262,7 +266,8 @@ def _invocation_id(span: Span) -> Any:
 
 
 def _top(span: Span, by_id: dict[Any, Span]) -> Span | None:
-    """The span above all others around this one; None when they go round in a ring."""
+    """The outermost span around this one; None if the parents form a ring."""
+    # A bound on a ring of parents; real traces nest far less.
     for _ in range(65):
         parent = by_id.get(span.get("parent_span_id"))
         if parent is None:
@@ -275,8 +280,8 @@ def _time(span: Span) -> time_spans.Span:
     return span["start_time"], span["end_time"]
 
 
-def _own(span: Span, inner: list[Span]) -> list[time_spans.Span]:
-    """A model call without the spans nested in it: in google-adk 1.x the tools it asked for ran inside it."""
+def _time_of_its_own(span: Span, inner: list[Span]) -> list[time_spans.Span]:
+    """A model call's time without its nested spans: in google-adk 1.x, the tools it asked for ran inside it."""
     if _length(span) is None:
         return []
     nested = [_time(each) for each in inner if _length(each)]

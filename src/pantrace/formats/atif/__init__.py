@@ -15,7 +15,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
 from pantrace.wire import files
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
 from pantrace.wire.optional import text_of
@@ -28,7 +28,7 @@ from .read import NAME
 from .references import owner, resolve
 from .validation import check
 
-load, dump = carrying(read.load, write.dump, "extra.pantrace")
+load, dump = carry_rest(read.load, write.dump, "extra.pantrace")
 
 
 def detect(head: Head) -> str | None:
@@ -42,6 +42,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         row = decode_document(files.read_all(path))
     except ReadError as error:
         raise error.at(path=str(path)) from None
+    # A damaged document is reported by `load`, which says what is wrong.
     version = row.get("schema_version") if isinstance(row, dict) else None
     source = Source(format=NAME, version=text_of(version), path=str(path))
     return Run(name=path.name, source=source, samples=_samples(row, path, source, on_broken))
@@ -58,7 +59,7 @@ def _samples(row: Any, path: Path, source: Source, on_broken: OnBroken) -> Itera
 
 FORMAT = Format(
     name=NAME,
-    title="ATIF, the trajectory format of Harbor: one document for a run, sub-agents inside or in files beside it",
+    title="ATIF, the trajectory format of Harbor: one document per run, sub-agents inside it or in other files",
     spec="https://www.harborframework.com/docs/agents/trajectory-format",
     detect=detect,
     load=load,

@@ -1,4 +1,4 @@
-"""Reading: one ATIF document as a sample, each of its steps as one step, with the results that it saw."""
+"""Reading ATIF: one document as a sample, each of its steps as one step with the results it saw."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from pantrace.model import (
     Unknown,
     Usage,
 )
-from pantrace.wire.fields import ANYTHING, INTEGER, NUMBER, OBJECT, TEXT, TIME, FieldMap
-from pantrace.wire.interleaved import split
+from pantrace.wire.data_uri import split_data_uri
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.field_map import ANYTHING, INTEGER, NUMBER, OBJECT, TEXT, TIME, FieldMap
+from pantrace.wire.mixed_output import split
 from pantrace.wire.optional import list_of, text_of
-from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 NAME = "atif"
 ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "agent"}
@@ -73,7 +74,7 @@ def load(row: Any) -> Sample:
 
 
 def trajectory_from(raw: Any) -> Trajectory:
-    """A document, with the sub-agents that stand in it."""
+    """A document as a trajectory, with the sub-agents inside it."""
     if not isinstance(raw, dict) or not isinstance(raw.get("steps"), list):
         raise ReadError("not an ATIF document: it has no list `steps`", remedy="is --from right?")
     children = raw.get("subagent_trajectories") or []
@@ -91,7 +92,7 @@ def trajectory_from(raw: Any) -> Trajectory:
         else {}
     )
     steps = tuple(step_from(each, place) for place, each in enumerate(raw["steps"], 1))
-    callers = {child: call for step in steps for child, call in _started(step)}
+    callers = {child: call for step in steps for child, call in _started_trajectories(step)}
     return RUN.load(
         raw,
         taken,
@@ -111,7 +112,7 @@ def _child(raw: Any, parent: Any, callers: dict[str, str | None]) -> Trajectory:
     return msgspec.structs.replace(child, parent=text_of(parent), caller=caller)
 
 
-def _started(step: Step) -> list[tuple[str, str | None]]:
+def _started_trajectories(step: Step) -> list[tuple[str, str | None]]:
     """Ids of the trajectories that a step started, each with the call that did."""
     return [
         (name, part.call_id)
@@ -124,7 +125,7 @@ def _started(step: Step) -> list[tuple[str, str | None]]:
 
 
 def references(result: ToolResult) -> list[dict[str, Any]]:
-    """The trajectories of sub-agents that a result refers to."""
+    """The references to sub-agents' trajectories in a result."""
     found = rest_in(result.extra, NAME).get("subagent_trajectory_ref")
     listed = found if isinstance(found, list) else [found]
     return [each for each in listed if isinstance(each, dict)]
@@ -170,6 +171,7 @@ def step_from(raw: Any, place: int) -> Step:
         taken.add("tool_calls")
         parts += [CALL.load(each) for each in calls]
         if not calls:
+            # An empty list and none are different JSON, though they mean the same.
             extra["tool_calls"] = []
     observation = raw.get("observation")
     if isinstance(observation, dict) and isinstance(observation.get("results"), list):
@@ -189,6 +191,7 @@ def step_from(raw: Any, place: int) -> Step:
         taken.add("reasoning_effort")
         given["settings"] = {"reasoning_effort": effort}
     name = raw.get("step_id", place)
+    # Steps are numbered from 1: only a number that differs is worth a note.
     if name != place or isinstance(name, bool):
         extra["step_id"] = name
     return STEP.load(raw, taken, id=str(name), role=role, parts=tuple(parts), extra=as_extra(NAME, extra), **given)
@@ -220,8 +223,7 @@ def part_from(raw: Any) -> Part:
             return Text(text=text, extra=as_extra(NAME, rest_of(raw, {"type", "text"})))
         case {"type": "image" | "audio", "source": {"path": str(path)}}:
             mine = as_extra(NAME, {"part": rest} if (rest := rest_of(raw, {"type", "source"})) else {})
-            head, comma, data = path.partition(",")
-            if comma and head.startswith("data:") and head.endswith(";base64"):
-                return SOURCE.load(raw["source"], {"path"}, data=data, extra=mine)
+            if (inline := split_data_uri(path)) is not None:
+                return SOURCE.load(raw["source"], {"path"}, data=inline[1], extra=mine)
             return SOURCE.load(raw["source"], extra=mine)
     return Unknown(kind=f"{NAME}:part", raw=raw)

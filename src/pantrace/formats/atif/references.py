@@ -1,4 +1,4 @@
-"""References: sub-agents whose trajectories lie in files beside the one that started them."""
+"""Sub-agents whose trajectories lie in files beside the one that started them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Sample, ToolResult, Trajectory
 from pantrace.wire import files
-from pantrace.wire.carrying import Load
+from pantrace.wire.carry_rest import Load
 from pantrace.wire.json import decode_document
+from pantrace.wire.read_listener import listening
 from pantrace.wire.rows import OnBroken
-from pantrace.wire.tap import listening
 
 from .read import references
 
@@ -22,7 +22,7 @@ _MOST = 200
 
 
 def resolve(sample: Sample, path: Path, load: Load, on_broken: OnBroken) -> Sample:
-    """A sample with the trajectories that its results refer to by the names of files beside it."""
+    """A sample with the trajectories that its results refer to by file name."""
     trajectory = sample.trajectory
     if trajectory is None:
         return sample
@@ -40,7 +40,7 @@ def resolve(sample: Sample, path: Path, load: Load, on_broken: OnBroken) -> Samp
 
 
 def _paths(result: ToolResult) -> list[str]:
-    """Names of files in the same folder; a path that leads elsewhere is no business of ours."""
+    """Names of files in the same folder; paths that lead elsewhere are not followed."""
     found = [each.get("trajectory_path") for each in references(result)]
     return [name for name in found if isinstance(name, str) and name == Path(name).name]
 
@@ -59,8 +59,9 @@ def _read(path: Path, load: Load, on_broken: OnBroken) -> Trajectory | None:
 
 
 def owner(path: Path) -> Path | None:
-    """The document that refers to a file as the trajectory of its sub-agent."""
+    """The document that refers to a file as its sub-agent's trajectory."""
     name = path.name.encode()
+    # Only the referring document names its parts; there is no index.
     for number, other in enumerate(sorted(path.parent.glob("*.json"))):
         if number == _MOST:
             break

@@ -1,4 +1,4 @@
-"""Validation: what Harbor's models refuse, for each version what it demands."""
+"""Validation: what Harbor's models refuse, by version."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def _step(step: dict[str, Any], place: int) -> Iterator[Violation]:
         for key in _AGENTS_ONLY:
             if step.get(key) is not None:
                 yield error("is allowed in steps of the agent only", f"{where}.{key}")
+    # The step says itself that no model was asked.
     if step.get("llm_call_count") == 0:
         for key in ("metrics", "reasoning_content"):
             if step.get(key) is not None:

@@ -1,4 +1,4 @@
-"""Writing: a trajectory of any format as an ATIF document that Harbor's models accept.
+"""Writing ATIF: a trajectory of any format as a document that Harbor's models accept.
 
 Results are folded into the step of their call, as ATIF demands. Of branches that were given up only the active path is
 told, and notes beside the conversation are not.
@@ -27,11 +27,11 @@ from pantrace.model import (
     call_pairs,
     usage_total,
 )
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.gui_calls import TOOL as COMPUTER
 from pantrace.wire.gui_calls import action_arguments
-from pantrace.wire.interleaved import join
-from pantrace.wire.json import encode
-from pantrace.wire.rest import rest_in
+from pantrace.wire.json import encode, text_or_json
+from pantrace.wire.mixed_output import join
 
 from .read import AGENT, CALL, NAME, RESULT, RUN, SOURCE, STEP, TOOL, TOTALS, USAGE, references
 
@@ -48,7 +48,7 @@ def dump(sample: Sample, options: Any) -> dict[str, Any]:
 
 
 def document(trajectory: Trajectory, name: str, *, inside: bool = False) -> dict[str, Any]:
-    """A trajectory as a document, sub-agents inside; `inside`: it is one of them, and needs an id of its own."""
+    """A trajectory as a document, sub-agents inside; `inside`: it is a sub-agent, and needs an id of its own."""
     own = rest_in(trajectory.extra, NAME)
     row = RUN.dump(trajectory)
     if "schema_version" not in own:
@@ -77,7 +77,7 @@ def document(trajectory: Trajectory, name: str, *, inside: bool = False) -> dict
 
 
 def _child_names(trajectory: Trajectory) -> list[str]:
-    """Ids of sub-agents; no two may have the same."""
+    """Ids of sub-agents, made unique."""
     names: list[str] = []
     for place, child in enumerate(trajectory.children, 1):
         name = child.id or f"subagent-{place}"
@@ -87,6 +87,7 @@ def _child_names(trajectory: Trajectory) -> list[str]:
 
 def _agent(trajectory: Trajectory) -> dict[str, Any]:
     if not trajectory.agents:
+        # ATIF demands an agent with a name.
         names = (step.agent for step in trajectory.steps if step.role == "agent" and step.agent)
         return {"name": next(names, "agent"), "version": _version(trajectory)}
     agent = trajectory.agents[0]
@@ -99,7 +100,7 @@ def _agent(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _version(trajectory: Trajectory) -> str:
-    """The version of the program that recorded the run: ATIF demands one."""
+    """The version of the program that recorded the run; ATIF demands one."""
     producer = trajectory.source.producer if trajectory.source is not None else None
     return (producer or "").rpartition(" ")[2] or "unknown"
 
@@ -111,11 +112,12 @@ def _tool(tool: Tool) -> dict[str, Any]:
 def _totals(trajectory: Trajectory, own: dict[str, Any]) -> dict[str, Any] | None:
     if trajectory.usage is not None:
         stated = trajectory.usage.get("") or next(iter(trajectory.usage.values()), None)
-        return TOTALS.dump(stated) if len(trajectory.usage) == 1 and stated is not None else _summed(trajectory)
-    return None if own else _summed(trajectory)
+        return TOTALS.dump(stated) if len(trajectory.usage) == 1 and stated is not None else _sum_of_steps(trajectory)
+    # A document that came without totals stays without them.
+    return None if own else _sum_of_steps(trajectory)
 
 
-def _summed(trajectory: Trajectory) -> dict[str, Any] | None:
+def _sum_of_steps(trajectory: Trajectory) -> dict[str, Any] | None:
     total = usage_total(trajectory)
     return TOTALS.dump(_bare(total)) if total is not None else None
 
@@ -125,7 +127,7 @@ def _bare(usage: Usage) -> Usage:
 
 
 class _Steps:
-    """The steps of a trajectory while they are told."""
+    """Builds the rows of a trajectory's steps."""
 
     def __init__(self, trajectory: Trajectory):
         self.answers: dict[int, list[ToolResult]] = {}
@@ -140,6 +142,7 @@ class _Steps:
             for part in step.parts:
                 if isinstance(part, ToolResult):
                     pair = paired.get(id(part))
+                    # A result whose call is not recorded goes to the last step that could have asked for it.
                     target = pair.step if pair is not None else step if step.role != "tool" else asked
                     self.answers.setdefault(id(target), []).append(part)
         for step in steps:
@@ -151,6 +154,7 @@ class _Steps:
         number = len(self.rows) + 1
         row: dict[str, Any] = {"step_id": own.get("step_id", number), "source": step.role}
         row |= STEP.dump(step, *_FORMS)
+        # Harbor refuses model, metrics and calls in steps of the user or the system.
         if step.role != "agent" and not own:
             row.pop("model_name", None)
         row["message"] = _message(step, own)
@@ -165,7 +169,7 @@ class _Steps:
         self.rows.append(row)
 
     def _done(self, step: Step, number: int, own: dict[str, Any]) -> dict[str, Any]:
-        """What only an agent's step may hold."""
+        """The keys that only an agent's step may have."""
         row: dict[str, Any] = {}
         thoughts = [part.text or part.summary for part in step.parts if isinstance(part, Thinking)]
         if told := [each for each in thoughts if each is not None]:
@@ -184,6 +188,7 @@ class _Steps:
     def _result(self, result: ToolResult, step: Step) -> dict[str, Any]:
         row = RESULT.dump(result, *_FORMS)
         known = {part.id for part in step.parts if isinstance(part, ToolCall)}
+        # Harbor refuses a result that names a call of another step.
         if result.call_id not in known and NAME not in step.extra:
             row.pop("source_call_id", None)
         content = _content(result)
@@ -220,6 +225,7 @@ def _part(part: Part) -> dict[str, Any] | None:
 def _media(part: Media) -> dict[str, Any] | None:
     kind = (part.mime or "").partition("/")[0]
     path = part.uri if part.data is None else f"data:{part.mime};base64,{part.data}"
+    # ATIF has no other media.
     if kind not in ("image", "audio") or path is None:
         return None
     source = SOURCE.dump(part, "part") | {"path": path}
@@ -232,17 +238,18 @@ def _call(call: ToolCall | Action, name: str) -> dict[str, Any]:
     row = {"tool_call_id": name, **CALL.dump(call)}
     if NAME in call.extra or isinstance(call.arguments, dict):
         return row
+    # ATIF demands an object.
     return {**row, "arguments": {} if call.arguments is None else {"input": call.arguments}}
 
 
 def _content(result: ToolResult) -> Any:
-    """What a result says; an error where it says nothing else."""
+    """A result's content; its error if there is no output."""
     output = result.output if result.output is not None else result.error
     media = [_media(each) for each in result.media]
     form = rest_in(result.extra, NAME).get("content")
     if form is not None and (form != "parts" or isinstance(output, list)):
         return join(output, media, form if isinstance(form, list) else None, _text)
-    text = output if output is None or isinstance(output, str) else encode(output).decode("utf-8", "surrogatepass")
+    text = None if output is None else text_or_json(output)
     pictures = [each for each in media if each is not None]
     if not pictures:
         return text

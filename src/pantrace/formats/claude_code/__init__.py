@@ -14,18 +14,19 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
-from pantrace.wire.carrying import carrying_in_log
+from pantrace.wire.carry_rest import carry_rest_in_log
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
-from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, rows_in
 from pantrace.wire.source import with_source
 
 from ..format import Format
 from . import session, write
-from .files import agent_files, owner, with_agents, with_origin
+from .files import agent_files, owner, with_agents
 from .lines import NAME, is_message
+from .neighbours import copy_of, with_origin
 
-load, dump = carrying_in_log(session.load, write.dump)
+load, dump = carry_rest_in_log(session.load, write.dump)
 
 
 def detect(head: Head) -> str | None:
@@ -37,6 +38,7 @@ def detect(head: Head) -> str | None:
         if not isinstance(record, dict):
             continue
         if is_message(record) and {"sessionId", "session_id", "uuid"} & record.keys():
+            # A stream spells its keys in snake_case, a session's log in camelCase.
             return "stream" if "session_id" in record else "session"
         # Redacted copies leave the ids out; the type of a line still is the role of its speaker.
         kind = record.get("type")
@@ -50,7 +52,7 @@ def detect(head: Head) -> str | None:
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """A session with its sub-agents; what it copies from another one beside it is marked."""
+    """A session with its sub-agents; lines copied from another session beside it are marked."""
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
     return Run(name=path.name, source=source, samples=_samples(path, source, on_broken))
 
@@ -62,10 +64,10 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
         except ReadError as error:
             on_broken(error.at(path=str(path)))
             return
-        yield with_source(sample, _produced(sample, source))
+        yield with_source(sample, _with_producer(sample, source))
 
 
-def _produced(sample: Sample, source: Source) -> Source:
+def _with_producer(sample: Sample, source: Source) -> Source:
     extra: Any = rest_in(sample.trajectory.extra, NAME) if sample.trajectory else {}
     version = extra.get("common", {}).get("version")
     producer = f"claude-code {version}" if isinstance(version, str) else None
@@ -79,12 +81,13 @@ def beside(path: Path) -> Iterable[Path]:
 FORMAT = Format(
     name=NAME,
     title="Claude Code: session logs with sub-agents, stream-json output, web exports",
-    spec="learned from its files (docs/formats/claude-code.md)",
+    spec="derived from its files (docs/formats/claude-code.md)",
     detect=detect,
     load=load,
     dump=dump,
     open=open_run,
     owner=owner,
+    copy_of=copy_of,
     beside=beside,
     layout="log",
     suffix=".jsonl",

@@ -13,16 +13,17 @@ import msgspec
 
 from pantrace.model import Step, Usage, is_prompt
 
-from .lines import own
+from .lines import kept_lines
 
 
 def active_path(steps: Sequence[Step]) -> tuple[list[Step], str | None]:
-    """The steps with compactions and, where a branch was given up, the parents on the way that counts; and its end."""
+    """The steps with what compactions replaced and, if a branch was given up, the parents of the active path; and the
+    id of its last step."""
     places = _places(steps)
-    named = [own(step).get("parentUuid") or _raw_parent(step) for step in steps]
+    named = [kept_lines(step).get("parentUuid") or _raw_parent(step) for step in steps]
     parents = [places.get(each) if isinstance(each, str) else None for each in named]
-    given_up = _given_up(steps, parents)
-    found = [_replacing(step, steps[:place]) for place, step in enumerate(steps)]
+    given_up = _given_up_steps(steps, parents)
+    found = [_with_replaced(step, steps[:place]) for place, step in enumerate(steps)]
     if not given_up:
         return found, None
     before: str | None = None
@@ -30,18 +31,19 @@ def active_path(steps: Sequence[Step]) -> tuple[list[Step], str | None]:
         if place not in given_up:
             found[place] = msgspec.structs.replace(step, parent=before)
             before = step.id or before
+        # Steps that were given up keep their parent, so that the tree stays whole.
         elif (parent := parents[place]) is not None:
             found[place] = msgspec.structs.replace(step, parent=steps[parent].id)
     return found, before
 
 
 def _places(steps: Sequence[Step]) -> dict[str, int]:
-    """The step of each line, by its uuid."""
+    """The place of each line's step, by uuid."""
     found: dict[str, int] = {}
     for place, step in enumerate(steps):
         if step.id is not None:
             found.setdefault(step.id, place)
-        for line in own(step).get("lines") or ():
+        for line in kept_lines(step).get("lines") or ():
             if isinstance(name := line.get("uuid"), str):
                 found.setdefault(name, place)
     return found
@@ -52,12 +54,15 @@ def _raw_parent(step: Step) -> object:
     return raw.get("parentUuid") if isinstance(raw, dict) else None
 
 
-def _given_up(steps: Sequence[Step], parents: Sequence[int | None]) -> set[int]:
+def _given_up_steps(steps: Sequence[Step], parents: Sequence[int | None]) -> set[int]:
     children: dict[int, list[int]] = {}
     for place, parent in enumerate(parents):
+        # A parent that comes later would make a ring.
         if parent is not None and parent < place:
             children.setdefault(parent, []).append(place)
     # From the leaves up: whether a prompt is what comes next behind a step, notes and the like left out.
+    # Results of parallel calls and late `api_error` lines hang on different parents too: a dead end alone is no
+    # given-up branch (seen in 2.1.197).
     asks = [False] * len(steps)
     for place in reversed(range(len(steps))):
         step = steps[place]
@@ -73,8 +78,8 @@ def _given_up(steps: Sequence[Step], parents: Sequence[int | None]) -> set[int]:
     return found
 
 
-def _replacing(step: Step, before: Sequence[Step]) -> Step:
-    """A compaction with the steps that the model no longer saw; those that were preserved it still did."""
+def _with_replaced(step: Step, before: Sequence[Step]) -> Step:
+    """A compaction with the steps that the model no longer saw; preserved ones it still did."""
     if step.kind != "compaction":
         return step
     raw = next((getattr(part, "raw", None) for each in before[-1:] for part in each.parts), None)

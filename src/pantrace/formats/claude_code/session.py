@@ -1,4 +1,4 @@
-"""Session: lines to a sample. Sub-agents on side chains of the same file become trajectories of their own."""
+"""A session's lines as a sample; sub-agents on side chains of the same file become trajectories of their own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Outcome, Sample, Step, Text, Tool, ToolCall, Trajectory, Usage
-from pantrace.wire.fields import INTEGER, NUMBER, FieldMap
+from pantrace.wire.field_map import INTEGER, NUMBER, FieldMap
 
 from .branches import active_path
-from .lines import NAME, Record, common_of, is_message, own, steps_from
+from .lines import NAME, Record, common_fields, is_message, kept_lines, steps_from
 
 MODEL_USAGE = FieldMap(
     NAME,
@@ -28,7 +28,7 @@ _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiT
 
 
 def load(row: Any) -> Sample:
-    """All records of a file; of a web export the one document."""
+    """All records of a file, or the one document of a web export, as a sample."""
     records = row if isinstance(row, list) else [row]
     extra: Record = {}
     match records:
@@ -49,13 +49,14 @@ def load(row: Any) -> Sample:
 
 
 def trajectory_from(lines: list[Any], extra: Record | None = None, *, streamed: bool = False) -> Trajectory:
-    """One conversation; `streamed`: it is part of a stream that tells usage at its end."""
-    common = common_of(lines)
+    """One conversation; `streamed`: it is part of a stream that reports usage at its end."""
+    common = common_fields(lines)
     records = [record for record in lines if isinstance(record, dict)]
     results = [each for each in records if each.get("type") == "result" and "subtype" in each]
     steps, leaf = active_path(steps_from(lines, common, partial=streamed or bool(results)))
     moments = [step.at for step in steps if step.at is not None]
-    names = (each.get(key) for each in records for key in ("sessionId", "session_id"))
+    # The last one: versions 1.0 copied what was resumed under its old id.
+    names = (each.get(key) for each in reversed(records) for key in ("sessionId", "session_id"))
     kept: Record = {**(extra or {}), **({"common": common} if common else {})}
     return Trajectory(
         id=next((name for name in names if isinstance(name, str)), None),
@@ -72,7 +73,8 @@ def trajectory_from(lines: list[Any], extra: Record | None = None, *, streamed: 
 
 
 def _split(records: list[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
-    """The main conversation, and the side chains by the id of their agent, of the call, or of their first line."""
+    """The main conversation, and the side chains by the id of their agent, their call or their first line."""
+    # The file of a sub-agent: all of its lines are side lines, and it is the main conversation here.
     if all(_is_side(record) for record in records if is_message(record)):
         return records, {}
     main: list[Any] = []
@@ -82,6 +84,7 @@ def _split(records: list[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
         if not isinstance(record, dict) or not _is_side(record):
             main.append(record)
             continue
+        # Streams name the call, newer logs the agent; in older ones only the chain of parents tells.
         name = record.get("parent_tool_use_id") or record.get("agentId") or roots.get(str(record.get("parentUuid")))
         name = name if isinstance(name, str) else str(record.get("uuid"))
         roots[str(record.get("uuid"))] = name
@@ -97,18 +100,19 @@ def _is_side(record: Any) -> bool:
 
 def as_child(child: Trajectory, parent: Trajectory) -> Trajectory:
     """A sub-agent's conversation with the call that started it: the one that its first line or its result names, else
-    the one that asked for the same."""
-    records = [raw for step in child.steps if (raw := own(step))]
+    the one with the same prompt."""
+    records = [raw for step in child.steps if (raw := kept_lines(step))]
     named = (each.get(key) for each in records for key in ("attributionAgent", "subagent_type"))
     agent = next((each for each in named if isinstance(each, str)), None)
     caller: str | None = None
     asked = next((part.text for step in child.steps for part in step.parts if isinstance(part, Text)), None)
     for step in parent.steps:
-        told = own(step).get("toolUseResult")
+        told = kept_lines(step).get("toolUseResult")
         for part in step.parts:
             if isinstance(told, dict) and told.get("agentId") == child.id and hasattr(part, "call_id"):
                 caller = caller or part.call_id
             if isinstance(part, ToolCall) and isinstance(part.arguments, dict) and caller is None:
+                # Where nothing names the call, the same prompt ties a sub-agent to it.
                 caller = part.id if part.id == child.id or part.arguments.get("prompt") == asked else None
     agents = child.agents
     if agent is not None:
@@ -117,12 +121,13 @@ def as_child(child: Trajectory, parent: Trajectory) -> Trajectory:
 
 
 def _title(records: Iterable[Record]) -> str | None:
+    # The last one counts: a session may be renamed.
     found = [each.get(_TITLES.get(str(each.get("type")), "")) for each in records]
     return next((title for title in reversed(found) if isinstance(title, str)), None)
 
 
 def _agents(records: Iterable[Record], steps: Iterable[Step]) -> tuple[Agent, ...]:
-    """The agent as a stream introduces it, else with the model that answered first."""
+    """The agent as a stream introduces it, else with the first model that answered."""
     model = next((step.model for step in steps if step.model is not None), None)
     tools: tuple[Tool, ...] | None = None
     for each in records:
@@ -134,7 +139,8 @@ def _agents(records: Iterable[Record], steps: Iterable[Step]) -> tuple[Agent, ..
 
 
 def _totals(results: list[Record]) -> dict[str, Usage] | None:
-    """What a stream says at its end of all model calls, those of sub-agents too; each result counts from the start."""
+    """The totals by model at the end of a stream, sub-agents included; each result counts from the start."""
+    # Not `result.usage`, which covers the main agent only.
     stated = results[-1].get("modelUsage") if results else None
     if not isinstance(stated, dict):
         return None
@@ -151,11 +157,13 @@ def _total(raw: Record) -> Usage:
 
 
 def _outcome(results: list[Record]) -> Outcome | None:
-    """How a stream says that it ended; success means that the program ended well, not that the answer is right."""
+    """How a stream ended. "success" means that the program ended well, not that the answer is right, so it is no
+    outcome."""
     last = results[-1] if results else {}
     kind = last.get("subtype")
     if kind in (None, "success") and last.get("is_error") is not True:
         return None
     reason = last.get("result") if isinstance(last.get("result"), str) else None
+    # error_max_turns and the like.
     limit = isinstance(kind, str) and kind.startswith("error_max")
     return Outcome(status="limit" if limit else "error", reason=reason or str(kind))

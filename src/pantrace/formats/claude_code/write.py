@@ -1,4 +1,4 @@
-"""Writing: a sample as the lines of a session. Sub-agents are told on side chains of the same file."""
+"""Writing: a sample as the lines of a session, with sub-agents on side chains of the same file."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from uuid import NAMESPACE_URL, uuid5
 from pantrace.errors import SampleRefused
 from pantrace.model import Action, Part, Sample, Step, Text, ToolCall, ToolResult, Trajectory, Unknown
 from pantrace.wire.anthropic import part_to, usage_to
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.gui_calls import TOOL, action_arguments
-from pantrace.wire.rest import rest_in
 
-from .lines import NAME, NEVER, NOTES, STEP, SYNTHETIC, Record, own, together
+from .lines import NAME, NEVER, NOTES, STEP, SYNTHETIC, Record, kept_lines, merge
 
 
 def dump(sample: Sample, options: Any) -> list[Any]:
@@ -30,7 +30,7 @@ def dump(sample: Sample, options: Any) -> list[Any]:
 
 
 class _Writer:
-    """The lines of one conversation while they are told."""
+    """Writes the lines of one conversation."""
 
     def __init__(self, trajectory: Trajectory, session: str, agent: str | None = None):
         self.trajectory = trajectory
@@ -41,7 +41,7 @@ class _Writer:
         self.uuids = {step.id for step in trajectory.steps}
 
     def records(self) -> list[Any]:
-        """All lines. Those of one response may stand apart: each waits for its place."""
+        """All lines in order. Lines of one response may stand apart, so each waits for its place."""
         found: list[Any] = []
         waiting: dict[int, Any] = {}
         for number, step in enumerate(self.trajectory.steps, 1):
@@ -54,22 +54,22 @@ class _Writer:
         return [*found, *(waiting[place] for place in sorted(waiting))]
 
     def _lines(self, step: Step, number: int) -> Iterator[tuple[int, Any]]:
-        """The lines of a step, each with its distance to the first."""
+        """The lines of a step, each with its distance from the first."""
         match step.parts:
             case (Unknown(kind=kind, raw=raw),) if step.kind == "note" and kind.startswith(f"{NAME}:"):
                 yield 0, raw
                 return
-        if "message" in own(step):
-            yield from self._as_read(step, own(step))
+        if "message" in kept_lines(step):
+            yield from self._as_read(step, kept_lines(step))
         elif step.kind != "note":
-            yield from enumerate(self._made(step, number))
+            yield from enumerate(self._new_lines(step, number))
 
     def _as_read(self, step: Step, notes: Record) -> Iterator[tuple[int, Any]]:
         head = dict(notes["message"])
         if step.usage is not None:
             head.setdefault("usage", usage_to(step.usage, NAME))
         fields = STEP.dump(step, *(note for note in NOTES if note != "without"))
-        base = together(self.common, fields)
+        base = merge(self.common, fields)
         kind = {"type": "assistant" if step.role == "agent" else "user"} if "type" not in notes else {}
         others = notes.get("lines") or []
         blocks = [part_to(part, NAME) for part in step.parts]
@@ -79,16 +79,17 @@ class _Writer:
             ends = [len(blocks), *(0 for _ in others)]
         for after, (line, end) in enumerate(zip([notes, *others], ends, strict=True)):
             first, count = after == 0, 1 if end is None else end
-            record = base if first else together(base, {k: v for k, v in line.items() if k not in _OF_LINES})
-            message = head if first else together(head, line["message"])
+            record = base if first else merge(base, {k: v for k, v in line.items() if k not in _OF_LINES})
+            message = head if first else merge(head, line["message"])
             mine, blocks = blocks[:count], blocks[count:]
             if end is not None or not mine:
                 content: Record = {"content": mine} if end is not None else {}
             else:
+                # A prompt that was typed is a bare text, not a list of blocks.
                 content = {"content": mine[0]["text"] if mine[0] is not None else ""}
             yield 0 if first else line.get("n", after), {**record, **kind, "message": {**message, **content}}
 
-    def _made(self, step: Step, number: int) -> Iterator[Record]:
+    def _new_lines(self, step: Step, number: int) -> Iterator[Record]:
         results = [part for part in step.parts if isinstance(part, ToolResult)]
         others = [part for part in step.parts if not isinstance(part, ToolResult)]
         content = [block for part in others if (block := _block(part, f"toolu_{number}")) is not None]
@@ -98,6 +99,7 @@ class _Writer:
             self.before, uuid = uuid, self._uuid(f"{number}.results")
         if results:
             blocks = [part_to(part, NAME) for part in results]
+            # A line holds one message of one role: results of another format's step need a line of their own.
             yield {**self._line(step, uuid, {"role": "user", "content": blocks}), "type": "user"}
             self.before = uuid
 
@@ -121,6 +123,7 @@ class _Writer:
         elif step.role == "system" or (step.kind == "synthetic" and step.role == "user"):
             frame["isMeta"] = True
         time = STEP.dump(step).get("timestamp", NEVER)
+        # Claude Code 2.1.197 resumes sessions that are written with these fields.
         around = {"userType": "external", "cwd": "", "sessionId": self.session, "version": "pantrace", "gitBranch": ""}
         kind = "assistant" if step.role == "agent" else "user"
         return {**frame, "type": kind, "message": message, "uuid": uuid, "timestamp": time, **around}

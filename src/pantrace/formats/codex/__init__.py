@@ -13,23 +13,24 @@ from pathlib import Path
 
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
-from pantrace.wire.carrying import carrying_in_log
+from pantrace.wire.carry_rest import carry_rest_in_log
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
-from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
 from ..format import Format
 from . import session, write
-from .early import is_early
+from .early_rollouts import is_early
 from .events import NAME
-from .files import Session, owner, related
+from .files import Session, owner, related_rollouts
 from .stream import is_stream
 
-load, dump = carrying_in_log(session.load, write.dump)
+load, dump = carry_rest_in_log(session.load, write.dump)
 
 
 def detect(head: Head) -> str | None:
+    # Rollouts are lines, or one document in the earliest version.
     if head.kind != "json" or head.layout == "array":
         return None
     if any(session.is_line(each) for each in head.records):
@@ -40,7 +41,7 @@ def detect(head: Head) -> str | None:
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """A session with its sub-agents, and with what it has of the session that it was forked from."""
+    """A session with its sub-agents, and with its part of the session that it was forked from."""
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
     return Run(name=path.name, source=source, samples=_samples(path, source, on_broken))
 
@@ -66,7 +67,7 @@ FORMAT = Format(
     dump=dump,
     open=open_run,
     owner=owner,
-    beside=related,
+    beside=related_rollouts,
     layout="log",
     suffix=".jsonl",
     corners=("[]", "[].pantrace"),

@@ -1,4 +1,4 @@
-"""Events: what a rollout tells of tools beside the conversation, and how calls ended.
+"""Events: what a rollout reports about tools beside the conversation, and how calls ended.
 
 `item_completed` events hold exit codes, times and the commands that a script of code mode ran: the script says
 "Script completed" even when all of them failed.
@@ -14,8 +14,8 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Failure, Media, ToolCall, ToolResult
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.json import decode_document
-from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_milliseconds
 
 NAME = "codex"
@@ -34,6 +34,7 @@ TOOLS = {
     "SubAgentActivity": "spawn_agent",
 }
 """Items of events that are calls of tools, with the name that a script calls them by."""
+# The first wording is that of newer versions, the second of older ones; both stand in the text that the model saw.
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
 _FAILURES: tuple[tuple[re.Pattern[str], Failure], ...] = (
     (re.compile(r"(?:\A|\n)aborted by user"), "cancelled"),
@@ -47,7 +48,7 @@ _FAILURES: tuple[tuple[re.Pattern[str], Failure], ...] = (
 
 
 def items_of(records: Iterable[Any]) -> dict[str, Record]:
-    """What events tell of finished calls, by the id of the call."""
+    """What events report about finished calls, by call id."""
     found: dict[str, Record] = {}
     for record in records:
         match record:
@@ -55,13 +56,14 @@ def items_of(records: Iterable[Any]) -> dict[str, Record]:
                 if kind in TOOLS and isinstance(name := item.get("id"), str) and name not in found:
                     times = ("started_at_ms", "completed_at_ms")
                     found[name] = {**item, **{key: record["payload"].get(key) for key in times}}
-            case {"type": "event_msg", "payload": {"type": "exec_command_end", "call_id": str(name)} as told}:
-                found.setdefault(name, {**told, "type": "CommandExecution"})
+            case {"type": "event_msg", "payload": {"type": "exec_command_end", "call_id": str(name)} as ended}:
+                # `item_completed` says more, and wins where both are there.
+                found.setdefault(name, {**ended, "type": "CommandExecution"})
     return found
 
 
-def told(result: ToolResult, item: Record | None, text: str = "") -> ToolResult:
-    """A result with what an event, and the program's own words at the beginning of a text, say of how it ended."""
+def with_ending(result: ToolResult, item: Record | None, text: str = "") -> ToolResult:
+    """A result with how it ended, as an event or the program's own words at the beginning of its text say."""
     given: Record = {}
     match result.output:
         case {"content": _, "success": False}:
@@ -80,10 +82,12 @@ def told(result: ToolResult, item: Record | None, text: str = "") -> ToolResult:
     if given.get("exit_code"):
         given["failure"] = "exit_code"
     for pattern, failure in _FAILURES:
+        # An aborted command may have an exit code as well; that it was aborted says more.
         if pattern.search(words) and (failure == "cancelled" or "exit_code" not in given):
             given["failure"] = failure
             break
     if given.get("failure") not in (None, "exit_code"):
+        # For a failed command, the output is not an error message.
         given["error"] = text or None
     return msgspec.structs.replace(result, **given)
 
@@ -103,7 +107,7 @@ def _exit_code(words: str, printed: str, text: str) -> int | None:
 
 
 def script_of(item: Record, scripts: dict[str, str]) -> str | None:
-    """The script that an item was run by: the one that names its tool, and its command if it is one."""
+    """The script that ran an item: the one that names its tool, and its command if it has one."""
     command = command_of(item)
     name = f"tools.{TOOLS[item['type']]}"
     for mark in (command, name):
@@ -129,6 +133,7 @@ def nested_call(item: Record, images: tuple[Media, ...] = ()) -> tuple[ToolCall,
     output: Any = None
     tool, arguments = TOOLS[kind], rest_of(item, _OF_RESULTS)
     if kind == "CommandExecution":
+        # Under the name of the argument that the model itself would have used.
         arguments, output = {"cmd": command_of(item)}, item.get("aggregated_output")
     elif kind == "FileChange":
         arguments, output = (
@@ -144,7 +149,7 @@ def nested_call(item: Record, images: tuple[Media, ...] = ()) -> tuple[ToolCall,
     elif isinstance(item.get("tool"), str):
         tool = item["tool"]
     result = ToolResult(call_id=name, name=tool, output=output, media=images, extra=extra)
-    return ToolCall(id=name, name=tool, arguments=arguments, extra=extra), told(result, item)
+    return ToolCall(id=name, name=tool, arguments=arguments, extra=extra), with_ending(result, item)
 
 
 _OF_RESULTS = {"id", "type", "status", "started_at_ms", "completed_at_ms"}

@@ -1,4 +1,4 @@
-"""Files: the rollouts that belong together. Sub-agents have their own; a fork begins in the file of its parent.
+"""The rollouts that belong together: sub-agents have their own, and a fork begins in its parent's file.
 
 Codex keeps `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, cold ones as `.jsonl.zst`, archived ones in
 `archived_sessions/`. A session is found by its id in the name; where files were renamed, by the first record of the
@@ -17,23 +17,23 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Origin, Sample, Step, ToolCall, ToolResult, Trajectory
-from pantrace.wire.carrying import Load
+from pantrace.wire.carry_rest import Load
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
-from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, read_log
 
-from .early import enveloped
+from .early_rollouts import add_envelopes
 from .events import NAME, Record
 from .session import is_line, raw_of
 
 _PATTERN = "*.jsonl*"
 _DEPTH = 8
-"""So deep sub-agents are followed, and so long a chain of forks."""
+"""How deep sub-agents are followed, and how long a chain of forks."""
 
 
 def meta_of(path: Path) -> Record:
-    """What the first record of a rollout says of its session; empty where it is none."""
+    """The session's metadata in a rollout's first record; empty if it is not one."""
     try:
         return meta_in([Head(path).record])
     except (ReadError, OSError):
@@ -42,28 +42,32 @@ def meta_of(path: Path) -> Record:
 
 @lru_cache(64)
 def _folder(folder: Path, changed: int) -> tuple[dict[str, Path], dict[str, list[Path]]]:
-    """Rollouts of a folder by their id, and by the id of the session that started them."""
+    """The rollouts of a folder by id, and by the id of the session that started them."""
     by_id: dict[str, Path] = {}
     by_parent: dict[str, list[Path]] = {}
-    for path in sorted(folder.glob(_PATTERN)):
-        meta = meta_of(path) if path.is_file() else {}
-        if isinstance(name := meta.get("id"), str):
+    metas = {path: meta_of(path) for path in sorted(folder.glob(_PATTERN)) if path.is_file()}
+    # The longest of several with one id: the others are copies of it, perhaps of a part.
+    for path in sorted(metas, key=lambda each: -each.stat().st_size):
+        if isinstance(name := metas[path].get("id"), str):
             by_id.setdefault(name, path)
-        if isinstance(parent := meta.get("parent_thread_id"), str):
+    for path, meta in metas.items():
+        is_copy = isinstance(name := meta.get("id"), str) and by_id[name] != path
+        if isinstance(parent := meta.get("parent_thread_id"), str) and not is_copy:
             by_parent.setdefault(parent, []).append(path)
     return by_id, by_parent
 
 
 def _index(folder: Path) -> tuple[dict[str, Path], dict[str, list[Path]]]:
     try:
+        # The time makes the cache forget a folder that has changed.
         return _folder(folder, folder.stat().st_mtime_ns)
     except OSError:
         return {}, {}
 
 
 def _folders(name: str, path: Path) -> Iterator[Path]:
-    """Where Codex keeps a session, if another lies in such a place: the archive, and the days about the time that an
-    id begins with."""
+    """Where Codex would keep a session, if another lies in such a place: the archive, and the days around the time that
+    its id begins with."""
     above = path.absolute().parents
     if len(above) > 4 and all(each.name.isdigit() for each in above[:3]):
         root, archive = above[3], above[4] / "archived_sessions"
@@ -72,7 +76,9 @@ def _folders(name: str, path: Path) -> Iterator[Path]:
     else:
         return
     try:
+        # Ids are UUIDs of version 7: their first 48 bits are the time in milliseconds.
         begin = datetime.fromtimestamp(int(name.replace("-", "")[:12], 16) / 1000, UTC)
+        # Folders are named by the local day, ids by UTC.
         days = [begin + timedelta(days=shift) for shift in (0, -1, 1)]
     except (ValueError, OverflowError, OSError):
         days = []
@@ -80,10 +86,11 @@ def _folders(name: str, path: Path) -> Iterator[Path]:
     yield archive
 
 
-def located(name: str, path: Path) -> Path | None:
-    """The rollout of a session, in the folder of another or where Codex keeps it."""
+def find_rollout(name: str, path: Path) -> Path | None:
+    """The rollout of a session, in the folder of another one or where Codex keeps it."""
     if (found := _index(path.parent)[0].get(name)) is not None:
         return found
+    # The id goes into a glob pattern: nothing else may get in there.
     if not all(letter.isalnum() or letter == "-" for letter in name):
         return None
     files = (file for folder in _folders(name, path) for file in sorted(folder.glob(f"rollout-*-{name}.jsonl*")))
@@ -91,7 +98,8 @@ def located(name: str, path: Path) -> Path | None:
 
 
 def owner(path: Path) -> Path | None:
-    """The rollout that a file is only part of: that of the session which started a sub-agent or printed a stream."""
+    """The rollout that a file is only a part of: that of the session which started this sub-agent or printed this
+    stream."""
     meta = meta_of(path)
     name = meta.get("parent_thread_id")
     if not meta:
@@ -99,21 +107,21 @@ def owner(path: Path) -> Path | None:
         name = first.get("thread_id") if first.get("type") == "thread.started" else None
         found = _index(path.parent)[0].get(name) if isinstance(name, str) else None
     else:
-        found = located(name, path) if isinstance(name, str) and meta.get("id") != name else None
+        found = find_rollout(name, path) if isinstance(name, str) and meta.get("id") != name else None
     return found if found != path else None
 
 
-def related(path: Path) -> Iterator[Path]:
-    """Rollouts that are looked into when one is read."""
+def related_rollouts(path: Path) -> Iterator[Path]:
+    """Rollouts that are looked into when this one is read."""
     meta = meta_of(path)
     for key in ("forked_from_id", "parent_thread_id"):
-        if isinstance(name := meta.get(key), str) and (found := located(name, path)) is not None and found != path:
+        if isinstance(name := meta.get(key), str) and (found := find_rollout(name, path)) is not None and found != path:
             yield found
     yield from _index(path.parent)[1].get(str(meta.get("id")), ())
 
 
 class Session:
-    """Reads a rollout with all that belongs to it."""
+    """Reads a rollout with everything that belongs to it."""
 
     def __init__(self, load: Load, on_broken: OnBroken):
         self.load = load
@@ -126,16 +134,16 @@ class Session:
         if trajectory is None or rest_in(trajectory.extra, NAME).get("meta") is None:
             return sample
         if depth < _DEPTH:
-            trajectory = self._with_prefix(self._marked(trajectory, records, path), path, depth)
+            trajectory = self._with_prefix(self._mark_copies(trajectory, records, path), path, depth)
             trajectory = self._with_children(trajectory, path, depth)
         return msgspec.structs.replace(sample, trajectory=trajectory)
 
-    def _marked(self, trajectory: Trajectory, records: list[Any], path: Path) -> Trajectory:
-        """A fork that begins with all lines of its parent, as older versions wrote it: these are copies."""
+    def _mark_copies(self, trajectory: Trajectory, records: list[Any], path: Path) -> Trajectory:
+        """Mark the copies in a fork that begins with its parent's lines, as older versions wrote it."""
         origin = trajectory.origin
         if origin is None or origin.trajectory is None or meta_in(records[1:2]).get("id") != origin.trajectory:
             return trajectory
-        where = located(origin.trajectory, path)
+        where = find_rollout(origin.trajectory, path)
         if where is None or where == path:
             return _with_missing(trajectory)
         parent = read_log(where, self.on_broken)
@@ -154,14 +162,15 @@ class Session:
         return msgspec.structs.replace(trajectory, steps=tuple(steps), origin=origin, usage=None)
 
     def _with_prefix(self, trajectory: Trajectory, path: Path, depth: int) -> Trajectory:
-        """A fork with what it has of its parent, as copies: they count there."""
+        """A fork with its parent's earlier steps, as copies; they count in the parent."""
         base = rest_in(trajectory.extra, NAME)["meta"].get("history_base")
         origin = trajectory.origin
         if not isinstance(base, dict) or origin is None or origin.trajectory is None:
             return trajectory
+        # A file that pantrace wrote has the copies inside.
         if any(step.kind == "copied" for step in trajectory.steps):
             return trajectory  # it was read from a file of ours, which has them
-        where = located(origin.trajectory, path)
+        where = find_rollout(origin.trajectory, path)
         if where is None or where == path:
             return _with_missing(trajectory)
         parent = Session(self.load, self.on_broken).before(where, base, depth + 1)
@@ -171,8 +180,9 @@ class Session:
         return msgspec.structs.replace(trajectory, steps=(*steps, *trajectory.steps), origin=origin)
 
     def before(self, path: Path, base: Record, depth: int) -> tuple[Step, ...]:
-        """The steps of a session before a fork, what it has of its own parent included; notes are left out."""
+        """The steps of a session before a fork, including those of its own parent; notes are left out."""
         records = read_log(path, self.on_broken)
+        # Not `end_byte_offset`: a copy of the parent's file no longer has the same bytes.
         end = base.get("end_ordinal_exclusive")
         if isinstance(end, int):
             records = [each for each in records if _ordinal(each) < end]
@@ -187,7 +197,7 @@ class Session:
         callers = _callers(trajectory)
         files = list(_index(path.parent)[1].get(trajectory.id or "", ()))
         for name in callers:
-            found = located(name, path)
+            found = find_rollout(name, path)
             if found is not None and found not in files and meta_of(found).get("parent_thread_id") == trajectory.id:
                 files.append(found)
         known = {child.id for child in trajectory.children}
@@ -211,13 +221,13 @@ class Session:
 
 
 def meta_in(records: list[Any]) -> Record:
-    """What the first of some records says of its session; empty where it is something else."""
-    first: Any = enveloped(records)[0] if records else None
+    """The session's metadata in the first of some records; empty if it is something else."""
+    first: Any = add_envelopes(records)[0] if records else None
     return first["payload"] if is_line(first) and first["type"] == "session_meta" else {}
 
 
 def _is_copy(one: Any, other: Any) -> bool:
-    """Whether two lines say the same; a copy has the time at which it was made."""
+    """Whether two lines say the same; a copy has its own time."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return bool(one == other)
     return bool(one.get("type") == other.get("type") and one.get("payload") == other.get("payload"))
@@ -261,6 +271,6 @@ def _callers(trajectory: Trajectory) -> dict[str, str]:
 
 
 def _ordinal(record: Any) -> int:
-    """The number of a line; -1 for one that has none."""
+    """The number of a line; -1 if it has none."""
     number = record.get("ordinal") if isinstance(record, dict) else None
     return number if isinstance(number, int) else -1

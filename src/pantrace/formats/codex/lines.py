@@ -13,13 +13,14 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Kind, Part, Role, Step, StepError, Text, ToolCall, ToolResult, Unknown, Usage
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.openai_responses import item_from, role_of
 from pantrace.wire.openai_usage import usage_from
-from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.optional import text_of
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.times import from_iso
 
-from .events import NAME, SCRIPT, Record, command_of, items_of, nested_call, script_of, told
+from .events import NAME, SCRIPT, Record, command_of, items_of, nested_call, script_of, with_ending
 
 MADE = "made"
 """The mark on a record that pantrace wrote for other readers: what it says is told elsewhere."""
@@ -39,8 +40,8 @@ _ENDS = ("task_started", "task_complete", "turn_aborted", "turn_started", "turn_
 _ERRORS = ("turn_aborted", "error", "stream_error")
 
 
-def _called(record: Any) -> str:
-    """What a note is called: for its event, else for its record."""
+def _note_name(record: Any) -> str:
+    """A note's kind: the type of its event, else of its record."""
     match record:
         case {"type": "event_msg" | "response_item", "payload": {"type": str(kind)}} | {"type": str(kind)}:
             return f"{NAME}:{kind}"
@@ -81,7 +82,7 @@ class Draft:
     def step(self) -> Step:
         if self.raw is not None:
             return Step(
-                role=self.role, kind="note", parts=(Unknown(kind=_called(self.raw), raw=self.raw),), **self.fields
+                role=self.role, kind="note", parts=(Unknown(kind=_note_name(self.raw), raw=self.raw),), **self.fields
             )
         return Step(
             role=self.role,
@@ -96,7 +97,7 @@ class Draft:
 
 
 class Reader:
-    """The steps of a rollout while its records are read."""
+    """Reads the records of a rollout into steps."""
 
     def __init__(self, records: list[Any]):
         self.drafts: list[Draft] = []
@@ -105,6 +106,8 @@ class Reader:
         self.turn: str | None = None
         self.tools: list[Any] = []
         self.items = items_of(records)
+        # `token_count` repeats without a new response (11 events for 8 responses in 0.166); `token_usage_record` does
+        # not.
         self.counted = any(isinstance(each, dict) and each.get("type") == "token_usage_record" for each in records)
         self.total: Any = None
         self._open: Draft | None = None
@@ -134,13 +137,15 @@ class Reader:
                 self._usage(number, record, payload)
                 return
             case "compacted", _:
-                self._compacted(number, record, payload)
+                self._compact(number, record, payload)
                 return
+            # In code mode, tools are declared in an item instead of the first record.
             case "response_item", "additional_tools":
                 self.tools += payload["tools"] if isinstance(payload.get("tools"), list) else []
             case "turn_context", _:
                 self._context(payload)
             case "inter_agent_communication_metadata", _:
+                # A message of another agent is only a prompt if it starts a turn.
                 self._prompting = payload.get("trigger_turn") is True
             case "event_msg", "token_count" if not made:
                 self._count(payload.get("info"))
@@ -159,7 +164,7 @@ class Reader:
             draft.fields["at"] = from_iso(record.get("timestamp"))
         if record is not None and payload.get("type") in _ERRORS and record.get("type") == "event_msg":
             words = payload.get("message") or payload.get("reason")
-            message = words if isinstance(words, str) else None
+            message = text_of(words)
             draft.fields["error"] = StepError(kind=payload["type"], message=message)
         self.drafts.append(draft)
 
@@ -172,7 +177,9 @@ class Reader:
         parts, rest = item_from(payload, NAME)
         role = role_of(payload)
         if payload["type"] == "agent_message":
+            # Messages between agents: for the one who gets them, they are what a user's would be.
             role = "user"
+        # Items of one response follow each other without a mark of their own.
         draft = self._open if role == "agent" else None
         if draft is None:
             draft = Draft(number, role)
@@ -182,11 +189,12 @@ class Reader:
                 draft.fields["settings"] = {"reasoning_effort": self.effort}
         self._open = draft if role == "agent" else None
         match record.get("metadata"):
+            # Newer versions mark the answer that is a summary; it looks like any other otherwise.
             case {"compaction_output": True}:
                 draft.kind = "compaction"
         if role == "user":
             draft.kind = self._kind_of_prompt(payload, parts)
-        draft.add(number, record, rest, [self._known(part, draft) for part in parts])
+        draft.add(number, record, rest, [self._complete_part(part, draft) for part in parts])
 
     def _kind_of_prompt(self, payload: Record, parts: list[Part]) -> Kind:
         if payload["type"] == "agent_message":
@@ -196,8 +204,8 @@ class Reader:
             return "user_shell"
         return "synthetic" if text.startswith(_INSERTED) else "message"
 
-    def _known(self, part: Part, draft: Draft) -> Part:
-        """A call that is remembered, a result with the name of its call and with how it ended."""
+    def _complete_part(self, part: Part, draft: Draft) -> Part:
+        """A call, which is remembered, or a result with its call's name and how it ended."""
         if isinstance(part, ToolCall) and part.id is not None:
             self._names[part.id] = part.name
             self._callers[part.id] = draft
@@ -208,13 +216,14 @@ class Reader:
         self._answers.setdefault(part.call_id, draft)
         text = part.output if isinstance(part.output, str) else ""
         name = self._names.get(part.call_id, part.name)
-        found = told(msgspec.structs.replace(part, name=name), self.items.get(part.call_id), text)
+        found = with_ending(msgspec.structs.replace(part, name=name), self.items.get(part.call_id), text)
+        # A script that is still running answers more than once.
         if part.call_id in self._scripts and not text.startswith("Script running"):
             del self._scripts[part.call_id]
         return found
 
     def _nest(self, payload: Record) -> None:
-        """Remember that a script has called a tool."""
+        """Remember that a script called a tool."""
         match payload:
             case {"type": "item_completed", "item": {"id": str(name)}} if name in self.items and self._scripts:
                 if name not in self._names and (script := script_of(self.items[name], self._scripts)):
@@ -229,6 +238,7 @@ class Reader:
                 if each.role in ("agent", "user"):
                     draft = each
                     break
+        # Tokens of a response that left no item of its own.
         if draft is None or draft.role != "agent" or draft.usage is not None:
             draft = Draft(number, "agent")
             draft.fields |= {"invocation": self.turn, "model": self.model}
@@ -242,7 +252,8 @@ class Reader:
         self._open = None
 
     def _count(self, info: Any) -> None:
-        """Older rollouts tell tokens in events only; one that repeats the total tells nothing new."""
+        """Take the tokens from an event, as older rollouts have them nowhere else; an event that repeats the total adds
+        nothing."""
         if not isinstance(info, dict) or self.counted or info.get("total_token_usage") == self.total:
             return
         self.total = info.get("total_token_usage")
@@ -257,8 +268,9 @@ class Reader:
             self.drafts.append(draft)
         self._open = None
 
-    def _compacted(self, number: int, record: Record, payload: Record) -> None:
-        """What the model saw no more from here on. Newer rollouts tell the summary as an answer of its own before."""
+    def _compact(self, number: int, record: Record, payload: Record) -> None:
+        """Note what the model no longer saw from here on. In newer rollouts, the summary is an answer that stands
+        before this record."""
         self._open = None
         kept = payload.get("replacement_history")
         items = [each for each in kept if isinstance(each, dict)] if isinstance(kept, list) else None
@@ -276,6 +288,7 @@ class Reader:
         else:
             self._note(number, record, payload)
             return
+        # Without a replacement history, Codex keeps the user's messages.
         gone = [each for each in before if each.role not in ("user", "system")] if items is None else before
         replaced = [each.name for each in gone if not names.intersection(each.ids)]
         new = [name for name in replaced if name is not None and name not in self._replaced]
@@ -283,7 +296,7 @@ class Reader:
         self._replaced.update(new)
 
     def steps(self) -> list[Step]:
-        """All steps; scripts give way to the calls that they made."""
+        """All steps, with scripts replaced by the calls they made."""
         failed = {
             part.call_id
             for draft in self.drafts
@@ -301,6 +314,7 @@ class Reader:
         result = next((p for p in told_parts if isinstance(p, ToolResult) and p.call_id == script), None)
         text = str(getattr(call_of(asked, script), "arguments", ""))
         # They end in any order; the script tells in which one they were called.
+        # `find` gives -1 for a command that is not there: the modulo sends it to the end.
         names = sorted(names, key=lambda name: text.find(command_of(self.items[name]) or "") % (len(text) + 1))
         seen = [name for name in names if self.items[name]["type"] == "ImageView"]
         pairs = []

@@ -1,4 +1,4 @@
-"""A session: the records of a rollout to a trajectory, with what its first record says of it."""
+"""A rollout's records as a trajectory, with what its first record says about the session."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Invocation, Origin, Outcome, Sample, Step, Tool, Trajectory, Unknown, Usage
 from pantrace.model.usage import NUMBERS
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
 from pantrace.wire.openai_usage import usage_from
-from pantrace.wire.rest import as_extra, rest_in, rest_of
+from pantrace.wire.optional import text_of
 from pantrace.wire.times import from_iso
 
 from . import stream
-from .early import enveloped
+from .early_rollouts import add_envelopes
 from .events import NAME, Record
 from .lines import Reader
 
@@ -38,7 +39,7 @@ def is_line(record: Any) -> bool:
 
 def load(row: Any) -> Sample:
     """All records of a rollout, or of a stream that `codex exec --json` printed."""
-    records = enveloped(row if isinstance(row, list) else [row])
+    records = add_envelopes(row if isinstance(row, list) else [row])
     if any(is_line(each) for each in records):
         trajectory = trajectory_from(records)
     elif stream.is_stream(records):
@@ -59,10 +60,12 @@ def trajectory_from(records: list[Any]) -> Trajectory:
         taken = {"id"} if isinstance(meta.get("id"), str) else set()
         kept = {"line": rest_of(first, {"payload", "type"}), "meta": rest_of(meta, taken)}
         if isinstance(_instructions(meta), str) and isinstance(meta.get("base_instructions"), dict):
+            # Instructions are thousands of characters, and the agent has them already.
             kept["meta"]["base_instructions"] = rest_of(meta["base_instructions"], {"text"})
+    # A sub-agent that inherits its parent's history has copies of it in front.
     start = meta.get("subagent_history_start_ordinal")
     if isinstance(start, int):
-        steps = [_copied(step) if _ordinal(step, start) < start else step for step in steps]
+        steps = [_as_copy(step) if _ordinal(step, start) < start else step for step in steps]
     moments = [step.at for step in steps if step.at is not None]
     created = from_iso(meta.get("timestamp"))
     parent = meta.get("parent_thread_id")
@@ -70,7 +73,7 @@ def trajectory_from(records: list[Any]) -> Trajectory:
         id=meta["id"] if isinstance(meta.get("id"), str) else None,
         created=created if created is not None else min(moments, default=None),
         ended=max(moments, default=None),
-        parent=parent if isinstance(parent, str) else None,
+        parent=text_of(parent),
         origin=_origin(meta),
         agents=_agents(meta, reader, steps),
         steps=tuple(steps),
@@ -82,7 +85,7 @@ def trajectory_from(records: list[Any]) -> Trajectory:
 
 
 def raw_of(step: Step) -> Any:
-    """The record that a note is; None for any other step."""
+    """The record that a note was made of; None for any other step."""
     match step.parts:
         case (Unknown(kind=kind, raw=raw),) if kind.startswith(f"{NAME}:") and NAME not in step.extra:
             return raw
@@ -90,7 +93,7 @@ def raw_of(step: Step) -> Any:
 
 
 def payload_of(step: Step, kind: str) -> Record:
-    """The payload of a note that is an event of that kind; empty for any other step."""
+    """The payload of a note of that kind of event; empty for any other step."""
     raw = raw_of(step)
     if not is_line(raw) or raw["type"] != "event_msg":
         return {}
@@ -98,7 +101,7 @@ def payload_of(step: Step, kind: str) -> Record:
     return found if found.get("type") == kind else {}
 
 
-def _copied(step: Step) -> Step:
+def _as_copy(step: Step) -> Step:
     return msgspec.structs.replace(step, kind="copied")
 
 
@@ -115,7 +118,7 @@ def _instructions(meta: Record) -> Any:
 
 
 def _origin(meta: Record) -> Origin | None:
-    """The session that this one was forked from; what comes before the fork stands in its file."""
+    """The session that this one was forked from; what comes before the fork is in its file."""
     base = meta.get("history_base")
     named = base.get("thread_id") if isinstance(base, dict) else None
     parent = meta.get("forked_from_id") or named
@@ -133,7 +136,7 @@ def _agents(meta: Record, reader: Reader, steps: list[Step]) -> tuple[Agent, ...
         Agent(
             name=name if isinstance(name, str) else NAME,
             model=model if model is not None else meta.get("model") if isinstance(meta.get("model"), str) else None,
-            instructions=instructions if isinstance(instructions, str) else None,
+            instructions=text_of(instructions),
             tools=tools or None,
         ),
     )
@@ -144,12 +147,13 @@ def _tools(declared: Iterable[Any], prefix: str) -> Iterable[Tool]:
         if not isinstance(each, dict) or not isinstance(name := each.get("name"), str):
             continue
         if isinstance(inner := each.get("tools"), list):
+            # `functions` is the default namespace; models call its tools without it.
             yield from _tools(inner, "" if name == "functions" else f"{name}.")
             continue
         text = each.get("description")
         yield Tool(
             name=prefix + name,
-            description=text if isinstance(text, str) else None,
+            description=text_of(text),
             parameters=each.get("parameters", each.get("input_schema")),
         )
 
@@ -164,7 +168,7 @@ def _invocations(steps: list[Step]) -> Iterable[Invocation]:
 
 
 def _total(reader: Reader, steps: list[Step]) -> dict[str, Usage] | None:
-    """The total that the rollout tells at its end, without what a fork has of its parent."""
+    """The total at the end of the rollout, without the parent's share in a fork."""
     if any(_is_untold(line) for step in steps for line in rest_in(step.extra, NAME).get("lines") or ()):
         return None  # a session of another tool that Codex went on with: it counts from there
     whole, base = usage_from(reader.total, NAME, "flat"), usage_from(_before(steps), NAME, "flat")
@@ -180,7 +184,7 @@ def _total(reader: Reader, steps: list[Step]) -> dict[str, Usage] | None:
 
 
 def _is_untold(line: Record) -> bool:
-    """Whether a record of tokens does not tell how many there were until then."""
+    """Whether a token record lacks the total up to it."""
     return line["line"].get("type") == "token_usage_record" and "thread_token_usage" not in line["item"]
 
 
@@ -214,7 +218,7 @@ def _less(total: Any, usage: Usage) -> Record | None:
 
 
 def _outcome(steps: list[Step]) -> Outcome | None:
-    """How the last turn ended, where it ended badly; that the program ended well says nothing of the answer."""
+    """How the last turn ended, if badly. A normal end says nothing about the answer."""
     for step in reversed(steps):
         if step.kind == "message" and step.role == "agent":
             return None

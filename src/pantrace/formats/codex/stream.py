@@ -1,4 +1,4 @@
-"""Streams: what `codex exec --json` prints. Each finished item is a step; tokens are told at the end of a turn.
+"""Streams: what `codex exec --json` prints. Each finished item is a step; tokens are reported at the end of a turn.
 
 The prompt is not in it, nor which items belong to one response of the model. A resumed session counts from its
 beginning, so the tokens of its stream include what was said before.
@@ -22,8 +22,9 @@ from pantrace.model import (
     Trajectory,
     Unknown,
 )
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.openai_usage import usage_from
-from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.optional import present, text_of
 
 from .events import NAME, Record
 
@@ -42,7 +43,7 @@ def is_stream(records: Iterable[Any]) -> bool:
 
 
 def _inner(record: Any) -> list[Any]:
-    """The events of a document that holds a stream; any other record is itself."""
+    """The events of a document that holds a stream; any other record alone."""
     match record:
         case {"events": list(events)}:
             return events
@@ -66,6 +67,7 @@ def trajectory_from(records: list[Any]) -> Trajectory:
     completed = {_id(each) for each in records if _kind(each) == "item.completed"}
     steps = [_step(each, completed) for each in records]
     names = [each["thread_id"] for each in records if _kind(each) == "thread.started" and "thread_id" in each]
+    # Each counts from the beginning of the session, so the last one is the total.
     usages = [each.get("usage") for each in records if _kind(each) == "turn.completed"]
     total = usage_from(usages[-1], NAME, "flat") if usages else None
     last: Record = next((each for each in reversed(records) if _kind(each) in ("turn.completed", "turn.failed")), {})
@@ -87,16 +89,16 @@ def _kind(record: Any) -> Any:
 def _id(record: Any) -> Any:
     item = record.get("item")
     name = item.get("id") if isinstance(item, dict) else None
-    return name if isinstance(name, str) else None
+    return text_of(name)
 
 
 def _message(error: Any) -> str | None:
     text = error.get("message") if isinstance(error, dict) else error
-    return text if isinstance(text, str) else None
+    return text_of(text)
 
 
 def _step(record: Any, completed: set[Any]) -> Step:
-    """A finished item, or one that was never finished; any other record is a note."""
+    """A finished item, or one that never finished, as a step; any other record as a note."""
     item = record.get("item") if isinstance(record, dict) else None
     if isinstance(item, dict) and (_kind(record) == "item.completed" or _id(record) not in completed):
         parts, taken = _parts(item)
@@ -123,7 +125,7 @@ def _parts(item: Record) -> tuple[list[Part], set[str]]:
         return [], set()
     tool, asked, answered = _TOOLS[kind]
     name = item.get("id")
-    call = name if isinstance(name, str) else None
+    call = text_of(name)
     inner = item.get("tool")
     tool = inner if isinstance(inner, str) and kind == "collab_tool_call" else tool
     if kind == "mcp_tool_call":
@@ -155,7 +157,7 @@ def item_to(parts: Iterable[Part], rest: Record) -> Record:
         elif isinstance(part, Thinking):
             row["text"] = part.summary
         elif isinstance(part, ToolCall) and isinstance(part.arguments, dict):
-            row |= {key: value for key, value in part.arguments.items() if value is not None}
+            row |= present(part.arguments)
         elif isinstance(part, ToolResult) and answered and part.output is not None:
             row[answered] = part.output
     return row

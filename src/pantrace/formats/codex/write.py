@@ -1,4 +1,4 @@
-"""Writing: a sample as the lines of a rollout; a session that was read comes back line by line.
+"""Writing: a sample as the lines of a rollout; a session that was read is written back line by line.
 
 Records that other readers of rollouts need, and that tell nothing new, are marked as made by pantrace.
 """
@@ -12,11 +12,12 @@ import msgspec
 
 from pantrace.errors import SampleRefused
 from pantrace.model import Part, Sample, Step, Text, ToolCall, ToolResult, Trajectory, Unknown, add_usage
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.json import as_kind
 from pantrace.wire.openai_responses import item_to, items_to
 from pantrace.wire.openai_usage import bare, usage_to
-from pantrace.wire.rest import rest_in
+from pantrace.wire.optional import present
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.times import iso_short
 
 from . import stream
@@ -49,7 +50,7 @@ def _event(step: Step) -> Any:
 
 
 class _Writer:
-    """The lines of one session while they are told."""
+    """Writes the lines of one session."""
 
     def __init__(self, trajectory: Trajectory, name: str):
         self.trajectory = trajectory
@@ -62,7 +63,7 @@ class _Writer:
         self.counted: list[Any] = []
 
     def records(self) -> list[Any]:
-        """All lines. Those of one response may stand apart: each waits for its place."""
+        """All lines in order. Lines of one response may stand apart, so each waits for its place."""
         found: list[Any] = []
         waiting: dict[int, Any] = {}
         place = 0
@@ -72,31 +73,35 @@ class _Writer:
             found.append(self._meta())
         if agent is not None and agent.tools and not self.own:
             tools = [self._tool(tool) for tool in agent.tools]
-            found.append(self._made("response_item", {"type": "additional_tools", "role": "developer", "tools": tools}))
+            found.append(
+                self._new_record("response_item", {"type": "additional_tools", "role": "developer", "tools": tools})
+            )
         for number, step in enumerate(self.trajectory.steps, 1):
             if step.kind == "copied" and forked:
                 continue  # it stands in the file of the session that this one was forked from
             self.time = step.at if step.at is not None else self.time
             if step.model not in (None, self.model) and raw_of(step) is None and not self.has_context:
                 self.model = step.model
-                found.append(self._made("turn_context", {"model": step.model}))
+                # Readers take the model of the responses that follow from here.
+                found.append(self._new_record("turn_context", {"model": step.model}))
             first = place
             for after, line in self._lines(step, number):
                 waiting[first + after] = line
             while place in waiting:
                 found.append(waiting.pop(place))
                 place += 1
+            # For other readers such as ccusage, which only know `token_count`.
             if step.usage is not None and not self.is_counted:
                 found.append(self._count(step))
         return [*found, *(waiting[each] for each in sorted(waiting))]
 
     def _lines(self, step: Step, number: int) -> Iterator[tuple[int, Any]]:
-        """The lines of a step, each with its distance to the first."""
+        """The lines of a step, each with its distance from the first."""
         if (raw := raw_of(step)) is not None:
             yield 0, raw
         elif "lines" in rest_in(step.extra, NAME):
             lines = rest_in(step.extra, NAME)["lines"]
-            parts = [_folded(part) for part in step.parts if not _is_nested(part)]
+            parts = [_fold_script(part) for part in step.parts if not _is_nested(part)]
             whole = len(parts) == sum(line["parts"] for line in lines)
             for after, line in enumerate(lines):
                 mine, parts = parts[: line["parts"]], parts[line["parts"] :]
@@ -121,7 +126,7 @@ class _Writer:
 
     def _new(self, step: Step, number: int) -> Iterator[Record]:
         """Lines for a step of another format."""
-        parts = [_named(part, f"call_{number}") for part in step.parts if not _is_nested(part)]
+        parts = [_with_tool_name(part, f"call_{number}") for part in step.parts if not _is_nested(part)]
         items = items_to(parts, _ROLES[step.role], NAME)
         if not items and step.role in ("user", "system"):
             items = [{"type": "message", "role": _ROLES[step.role], "content": []}]
@@ -140,7 +145,7 @@ class _Writer:
         assert total is not None
         last = usage_to(self.counted[-1], NAME, "flat")
         info = {"total_token_usage": usage_to(total, NAME, "flat"), "last_token_usage": last}
-        return self._made("event_msg", {"type": "token_count", "info": info})
+        return self._new_record("event_msg", {"type": "token_count", "info": info})
 
     def _meta(self) -> Record:
         meta = dict(self.own.get("meta") or self._first())
@@ -153,7 +158,8 @@ class _Writer:
         return {**line, "type": "session_meta", "payload": meta}
 
     def _first(self) -> Record:
-        """What Codex wants to know of a session."""
+        """The metadata that Codex needs about a session."""
+        # Codex 0.166.0 resumes sessions that are written with these fields.
         around = {"cwd": "", "originator": "pantrace", "cli_version": "0.0.0", "source": "exec"}
         origin, parent = self.trajectory.origin, self.trajectory.parent
         forked = {"forked_from_id": origin.trajectory} if origin and origin.kind == "forked" else {}
@@ -170,7 +176,7 @@ class _Writer:
     def _record(self, kind: str, payload: Record) -> Record:
         return {"timestamp": self._now(), "type": kind, "payload": payload}
 
-    def _made(self, kind: str, payload: Record) -> Record:
+    def _new_record(self, kind: str, payload: Record) -> Record:
         return {**self._record(kind, payload), CARRIER: MADE}
 
     def _now(self) -> str:
@@ -182,7 +188,7 @@ class _Writer:
     @staticmethod
     def _tool(tool: Any) -> Record:
         row = {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        return {key: value for key, value in row.items() if value is not None}
+        return present(row)
 
 
 def _is_context(raw: Any) -> bool:
@@ -193,8 +199,8 @@ def _is_nested(part: Part) -> bool:
     return isinstance(part, (ToolCall, ToolResult)) and NESTED in rest_in(part.extra, NAME)
 
 
-def _folded(part: Part) -> Part:
-    """A script that its calls stand for, as the call or the result that it was."""
+def _fold_script(part: Part) -> Part:
+    """The script again whose calls took its place, as a call or a result."""
     match part:
         case Unknown(kind="codex:script", raw={"call": call}):
             return as_kind(call, ToolCall)
@@ -203,5 +209,5 @@ def _folded(part: Part) -> Part:
     return part
 
 
-def _named(part: Part, name: str) -> Part:
+def _with_tool_name(part: Part, name: str) -> Part:
     return msgspec.structs.replace(part, id=name) if isinstance(part, ToolCall) and part.id is None else part

@@ -39,7 +39,7 @@ def _is_event(record: Any) -> bool:
 
 
 def load(row: Any) -> Sample:
-    """A chat, or all events of a session."""
+    """A chat, or all events of a session, as a sample."""
     match row:
         case [{"requests": _} as document] | ({"requests": _} as document):
             return chat.sample_of(document)
@@ -47,7 +47,8 @@ def load(row: Any) -> Sample:
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """Sessions that do not say their id: the folder of the command line is named for it, and the file of a chat."""
+    """The id from the path, for sessions that do not state it: the folder's name for the command line, the file's for a
+    chat."""
     if name != NAME:
         return name
     return path.parent.name if path.name == "events.jsonl" else path.stem
@@ -63,7 +64,7 @@ FORMAT = Format(
     layout="log",
     suffix=".jsonl",
     nests=True,
-    note="verified with fixtures of other tools' tests, not with sessions of our own",
+    note="verified with fixtures from other tools' tests, not with our own sessions",
 )
 
 __all__ = ["FORMAT"]

@@ -1,4 +1,4 @@
-"""Chats of Copilot in VS Code: one document, with what was answered to each request in pieces."""
+"""Chats of Copilot in VS Code: one document, with the answer to each request in pieces."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Part, Sample, Step, Text, Thinking, ToolCall, ToolResult, Trajectory, Unknown
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.optional import text_of
-from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_milliseconds
 
 NAME = "copilot"
 
 
 def sample_of(document: dict[str, Any]) -> Sample:
-    """A chat."""
+    """A chat as a sample."""
     requests = document.get("requests")
     if not isinstance(requests, list):
         raise ReadError("a chat needs a list of requests")
@@ -54,10 +54,11 @@ def _steps(request: Any, place: int) -> list[Step]:
 
 
 def _parts(piece: Any) -> list[Part]:
-    """A piece of an answer; calls stand with what is known of their results."""
+    """The parts of a piece of an answer; a call comes with what is known of its result."""
     if not isinstance(piece, dict):
         return [Unknown(kind=f"{NAME}:piece", raw=piece)]
     kind, value = piece.get("kind"), piece.get("value")
+    # Text has no kind: it is Markdown with a value.
     if kind is None and isinstance(value, str):
         extra = as_extra(NAME, rest_of(piece, ("value",)))
         return [Text(text=value, extra=extra)] if value or extra else []

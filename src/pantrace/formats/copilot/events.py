@@ -1,4 +1,4 @@
-"""Events of Copilot's command line; those of sub-agents are told apart by the call that started them."""
+"""Events of Copilot's command line; those of sub-agents are identified by the call that started them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.optional import object_of, text_of
-from pantrace.wire.rest import as_extra, rest_of
 from pantrace.wire.times import from_iso
 
 NAME = "copilot"
@@ -34,7 +34,7 @@ _COUNTS = {
 
 
 class _Actor:
-    """The agent, or a sub-agent, while its events are gathered."""
+    """The events of the agent or of one sub-agent while they are collected."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -45,6 +45,8 @@ class _Actor:
 
 
 class _Session:
+    """Collects the events of a session."""
+
     def __init__(self) -> None:
         self.actors: dict[str | None, _Actor] = {None: _Actor()}
         self.calls: dict[str | None, tuple[str | None, str]] = {}
@@ -65,12 +67,12 @@ class _Session:
                 parts = (Text(text=text),) if isinstance(text, str) else ()
                 self._add(None, event, Step(role="user", parts=parts), "content")
             case "assistant.message":
-                self._said(event, data)
+                self._message(event, data)
             case "tool.execution_start" if isinstance(data.get("toolCallId"), str):
                 self.started[data["toolCallId"]] = (from_iso(event.get("timestamp")), data.get("arguments"))
                 self._note(event)
             case "tool.execution_complete" if isinstance(data.get("toolCallId"), str):
-                self._answered(event, data)
+                self._tool_result(event, data)
             case "subagent.started" | "subagent.completed" | "subagent.failed" if isinstance(
                 data.get("toolCallId"), str
             ):
@@ -98,9 +100,10 @@ class _Session:
         self.actors[actor].steps.append(found)
 
     def _note(self, event: dict[str, Any]) -> None:
+        # Unknown types of events are normal: kept, and no step of the conversation.
         self._add(None, event, Step(role="system", kind="note"))
 
-    def _said(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+    def _message(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         actor = self._actor(data.get("parentToolCallId"))
         parts: list[Part] = []
         if isinstance(thought := data.get("reasoningText"), str):
@@ -121,7 +124,7 @@ class _Session:
         read = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
         self._add(actor, event, step, "content", "reasoningText", "model", *read)
 
-    def _answered(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+    def _tool_result(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         call = data["toolCallId"]
         actor, name = self.calls.get(call, (None, None))
         result = data.get("result")
@@ -184,8 +187,8 @@ class _Session:
         )
 
     def _owner(self, name: str | None) -> str | None:
-        """Whose call started a sub-agent. Ids that repeat can make it its own ancestor; then it hangs on the agent, as
-        else nobody would find it."""
+        """The actor whose call started a sub-agent. Repeated ids can make it its own ancestor; it then hangs on the
+        main agent, or nobody would find it."""
         seen: set[str | None] = set()
         at = name
         while at is not None and at not in seen:
@@ -194,7 +197,7 @@ class _Session:
         return None if at is not None else self.actors[name].owner
 
     def _with_arguments(self, step: Step) -> Step:
-        """Requests may leave out the arguments; the tool's beginning has them."""
+        """A step with arguments that its requests left out, taken from the start of the tool."""
         if not any(isinstance(part, ToolCall) and part.arguments is None for part in step.parts):
             return step
         parts = tuple(
@@ -207,7 +210,7 @@ class _Session:
 
 
 def sample_of(events: list[Any]) -> Sample:
-    """A session."""
+    """A session's events as a sample."""
     session = _Session()
     for event in events:
         if not isinstance(event, dict) or not isinstance(event.get("type"), str):

@@ -21,16 +21,16 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.formats.format import Format
 from pantrace.model import Record, Run, RunHeader, Sample, Source, Violation
 from pantrace.wire import files
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head, decode_beginning
 from pantrace.wire.json import decode_document
 from pantrace.wire.optional import object_of
-from pantrace.wire.rest import rest_in
+from pantrace.wire.output_row import Row
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
 from pantrace.wire.source import with_source
 from pantrace.wire.violation import unreadable
-from pantrace.wire.written import Row
 
-from . import catalogue, dataset, report, scored
+from . import catalogue, dataset, report, scored_case
 from .bundle import explain_inputs
 from .keys import NAME
 from .validation import check, check_cases
@@ -55,6 +55,7 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def detect(head: Head) -> str | None:
     record = _first_object(head)
+    # The original program reads keys in any case.
     keys = {key.lower() for key in record}
     if "case_id" in keys and keys & _OF_A_CASE:
         return "comparative" if "workflow_mode" in keys and "model_answer" not in keys else "dataset"
@@ -64,7 +65,7 @@ def detect(head: Head) -> str | None:
 
 
 def _first_object(head: Head) -> dict[str, Any]:
-    """The first record; lines that do not begin an object are passed over, as the original does."""
+    """The first record; lines that do not begin an object are skipped, as the original program does."""
     if head.kind == "json" and head.record:
         return head.record
     if head.kind not in ("json", "text"):
@@ -80,13 +81,13 @@ def load(row: Any) -> Sample:
     if catalogue.is_scenario(row):
         return catalogue.load(row)
     keys = {key.lower() for key in row}
-    return scored.load(row) if "caseid" in keys and "case_id" not in keys else dataset.load(row)
+    return scored_case.load(row) if "caseid" in keys and "case_id" not in keys else dataset.load(row)
 
 
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
     kind = _kind_of(sample) if options.kind == "auto" else options.kind
     if kind == "report":
-        return scored.dump(sample, options)  # type: ignore[no-any-return]
+        return scored_case.dump(sample, options)  # type: ignore[no-any-return]
     if kind == "catalogue":
         return catalogue.dump(sample)
     return dataset.dump(sample, bundle=options.bundle, labels=options.labels)
@@ -120,7 +121,7 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
 
 
 def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
-    """The records of a file, with a word on lines that the original passes over in silence."""
+    """The records of a file, reporting lines that the original skips silently."""
     start = files.read_start(path, 1 << 16)
     if layout_of(start, whole=len(start) < (1 << 16) - 8) != "lines":
         yield from read_rows(path, on_broken)
@@ -129,7 +130,7 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
         place = f"line {number}"
         try:
             if not line.lstrip().startswith(b"{"):
-                raise ReadError("the line does not begin with {, so the original passes over it")
+                raise ReadError("the line does not begin with {, so the original skips it")
             yield place, decode_document(line)
         except ReadError as error:
             column = (error.place or "").rpartition(", ")[2]
@@ -142,6 +143,7 @@ def save(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) ->
     kind: str = options.kind
     if kind == "auto":
         kind = _kind_of(first.sample if first is not None else run)
+        # With `auto`, a file cannot be half dataset and half report.
         rows = _of_one_kind(rows, kind)
     values = (row.value for row in chain([] if first is None else [first], rows))
     if kind == "report":
@@ -169,6 +171,7 @@ def validate(path: Path) -> Iterable[Violation]:
     beside = catalogue.catalogue_beside(path) if variant != "catalogue" else None
     for violation in check_cases(_rows(path, broken.append), beside):
         yield from (unreadable(error) for error in broken)
+        # Reported between the violations, so that they come in the order of the file.
         broken.clear()
         yield violation
     yield from (unreadable(error) for error in broken)
@@ -190,14 +193,13 @@ FORMAT = Format(
     validate=validate,
     options=Options,
     lost={
-        "id": "case ids are unique in a file: a later repetition has its number behind it",
-        "epoch": "case ids are unique in a file: a later repetition has its number behind it",
-        "scores": "a dataset holds no scores; --option kind=report writes them",
-        "expected": "only the final answer and the calls of a reference are kept, as reference_answer and "
-        "expected_tool_calls",
+        "id": "case ids are unique in a file: later repetitions get a number at the end",
+        "epoch": "case ids are unique in a file: later repetitions get a number at the end",
+        "scores": "a dataset has no scores; --option kind=report writes them",
+        "expected": "only the final answer and the calls of a reference are kept",
         "trajectory": _NO_PLACE,
-        "trajectory.steps": f"{_NO_PLACE}; earlier turns are told in its context where the case has none",
-        "trajectory.outcome": "a dataset holds no outcome; --option kind=report writes it",
+        "trajectory.steps": f"{_NO_PLACE}; earlier turns go into its context if the case has none",
+        "trajectory.outcome": "a dataset has no outcome; --option kind=report writes it",
         "case.choices": "a case has no choices",
         "case.expected_state": "a case has no expected state",
         "run": "a dataset has no header, a report only its totals",

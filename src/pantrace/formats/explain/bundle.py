@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import CallPair, Sample
-from pantrace.wire.digest import Digest, digest_of, outcome_of, stated_payload
-from pantrace.wire.rest import rest_in
+from pantrace.wire.extra_keys import rest_in
+from pantrace.wire.judge_inputs import JudgeInputs, judge_inputs_of, outcome_of, stated_payload
 
 from .keys import NAME, restore
 
@@ -28,18 +28,19 @@ EVALS = (
 
 
 def explain_inputs(sample: Sample) -> dict[str, dict[str, Any]]:
-    """The nine payloads of a sample of any format, as the judges get them: what the case states for an eval stands, the
-    rest follows. A value that the sample does not have is None."""
-    derived = inputs_of(digest_of(sample, call_entry))
+    """The nine payloads of a sample of any format: what the case states for an eval, the rest derived. A value that the
+    sample does not have is None."""
+    derived = inputs_of(judge_inputs_of(sample, call_entry))
     return {name: {**payload, **stated_payload(sample.case, name)} for name, payload in derived.items()}
 
 
-def inputs_of(told: Digest) -> dict[str, dict[str, Any]]:
-    """The nine payloads, in the shape and order that the dataset's description gives them."""
+def inputs_of(told: JudgeInputs) -> dict[str, dict[str, Any]]:
+    """The nine payloads, in the shape and order of the dataset's description."""
     common = {"input": told.answer, "question": told.question}
     return {
         "RelevanceExplain": {**common, "context": told.context},
         "CoherenceExplain": {**common},
+        # The dataset's description knows no other mode.
         "PerceivedIntelligenceExplain": {**common, "context": told.context, "rag_mode": "non-rag"},
         "FluencyExplain": {**common},
         "EmpathyExplain": {**common},
@@ -55,7 +56,7 @@ def inputs_of(told: Digest) -> dict[str, dict[str, Any]]:
 
 
 def call_entry(pair: CallPair) -> dict[str, Any]:
-    """A call that was made, in the dataset's words; a call without a result has no outcome."""
+    """A call in the dataset's words; without a result it has no outcome."""
     row = {"tool": pair.call.name, "arguments": pair.call.arguments, "outcome": None}
     if pair.result is None:
         return restore(row, rest_in(pair.call.extra, NAME))

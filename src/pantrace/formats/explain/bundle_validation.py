@@ -1,4 +1,4 @@
-"""Checks of `explain_inputs`: what the judges of a case are given, held against the case."""
+"""Checks of `explain_inputs`: what the judges are given, compared with the case."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from pantrace.model import Violation
-from pantrace.wire.digest import STATED
+from pantrace.wire.judge_inputs import STATED
 from pantrace.wire.violation import error, warning
 
 from .bundle import EVALS
@@ -29,7 +29,7 @@ _KEYS = {key.lower(): key for key in (*_SOURCES, "rag_mode")}
 
 
 def check_bundle(values: dict[str, Any], required: Collection[str]) -> Iterator[Violation]:
-    """Violations of the payloads of one case. `values` are the known values of the case.
+    """Violations of one case's payloads; `values` are the case's known values.
 
     An error is what makes a score lie: it would be that of other words than the case shows. What is only missing can
     come from the case; that it stands here is the document's demand."""
@@ -94,7 +94,7 @@ def _check_mode(value: Any, place: str) -> Iterator[Violation]:
     if value == "rag":
         yield warning("the document knows 'non-rag' only; 'rag' is judged by the variant that shows context", place)
     elif value != "non-rag":
-        yield error(f"{_short(value)} is no mode: 'non-rag', or 'rag' to be judged with the context", place)
+        yield error(f"{_short(value)} is not a mode: 'non-rag', or 'rag' to be judged with the context", place)
 
 
 def _check_same(key: str, value: Any, stated: Any, place: str) -> Iterator[Violation]:
@@ -102,7 +102,7 @@ def _check_same(key: str, value: Any, stated: Any, place: str) -> Iterator[Viola
     if value == stated or (isinstance(value, str) and key not in _TEXT):
         return
     if stated is None:
-        yield warning(f"stands here alone: the case has no {source}", place)
+        yield warning(f"is only here: the case has no {source}", place)
     else:
         here, there = "nothing" if value is None else _short(value), _short(stated)
         from_where = f" (they differ from character {_same(value, stated) + 1} on)" if here == there else ""
@@ -114,7 +114,7 @@ def _fits(key: str, value: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> int:
-    """How many characters two values have in common at their beginning."""
+    """How many characters two values share at their beginning."""
     texts = (one, other) if isinstance(one, str) else (repr(one), repr(other))
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
 

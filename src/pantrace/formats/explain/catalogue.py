@@ -1,4 +1,4 @@
-"""Scenarios: one row of a scenario catalogue, and its labels joined to the cases that name it."""
+"""Scenarios: rows of a scenario catalogue, and their labels joined to the cases that name them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Sample
+from pantrace.wire.extra_keys import as_extra, rest_in
 from pantrace.wire.head import Head
-from pantrace.wire.rest import as_extra, rest_in
 from pantrace.wire.rows import OnBroken, read_rows
 
 from .keys import NAME, is_text, restore, split_known, vocabulary
@@ -40,11 +40,12 @@ Catalogue = dict[str, dict[str, Any]]
 def is_scenario(row: dict[str, Any]) -> bool:
     """Whether an object is a row of a catalogue."""
     keys = {key.lower() for key in row}
+    # Cases name their scenario too; only a catalogue describes it.
     return "scenario_id" in keys and "case_id" not in keys and len(keys & OWN) >= 2
 
 
 def load(row: dict[str, Any]) -> Sample:
-    """A scenario as a sample that holds only a case: nobody has asked anything yet."""
+    """A scenario as a sample that only has a case: nothing has been asked yet."""
     values, note = split_known(row, SCENARIO)
     if "scenario_id" not in values:
         raise ReadError("a scenario needs a scenario_id that is text")
@@ -67,7 +68,7 @@ def dump(sample: Sample) -> dict[str, Any]:
 
 
 def catalogue_beside(dataset: Path) -> Path | None:
-    """The catalogue that belongs to a dataset: in `common/` beside its folder or below, or in the same folder."""
+    """The catalogue of a dataset: in `common/` beside or inside its folder, or in the same folder."""
     dataset = dataset.absolute()
     folder = dataset.parent
     fixed = (folder.parent / "common" / FILE, folder / "common" / FILE, folder / FILE)
@@ -81,12 +82,13 @@ def catalogue_beside(dataset: Path) -> Path | None:
 
 
 def read_catalogue(path: Path, on_broken: OnBroken) -> Catalogue:
-    """All scenarios of a catalogue by their ids."""
+    """All scenarios of a catalogue by id."""
     found: Catalogue = {}
     for place, row in read_rows(path, on_broken):
         if not isinstance(row, dict) or not isinstance(name := _scenario_id(row), str):
             on_broken(ReadError("a scenario needs a scenario_id that is text", path=str(path), place=place))
             continue
+        # Of two scenarios with one id the last counts; `validate` names the second.
         found[name] = {key: value for key, value in row.items() if key.lower() != "scenario_id"}
     return found
 
@@ -96,7 +98,7 @@ def _scenario_id(row: dict[str, Any]) -> Any:
 
 
 def join_scenario(sample: Sample, catalogue: Catalogue) -> Sample:
-    """A case with the labels of its scenario: text as labels, numbers in `extra`. What the case says itself stays."""
+    """A case with its scenario's labels: text as labels, numbers in `extra`. The case's own labels win."""
     case = sample.case
     if case is None or case.scenario not in catalogue:
         return sample

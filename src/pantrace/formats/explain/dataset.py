@@ -1,4 +1,4 @@
-"""Cases: one row of a dataset, full or comparative, and the sample it is."""
+"""Cases: rows of a dataset, full or comparative, and the samples they stand for."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from pantrace.model import (
     final_response,
     is_agents,
 )
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.digest import Digest, agent_of, digest_of
-from pantrace.wire.rest import as_extra, rest_in
+from pantrace.wire.extra_keys import as_extra, rest_in
+from pantrace.wire.judge_inputs import JudgeInputs, agent_of, judge_inputs_of
+from pantrace.wire.pantrace_key import CARRIER
 
 from .bundle import call_entry, inputs_of
 from .keys import (
@@ -39,7 +39,7 @@ from .keys import (
 )
 
 UNKNOWN = "unknown"
-"""Stands where nobody says which agent it was: the original program cannot read a case without a name."""
+"""The agent's name if none is known: the original program cannot read a case without one."""
 BEFORE = "calls_before_answer"
 """How many calls were made before the answer was given, where more followed: a case tells calls and answer apart."""
 LABELS = ("phase", "difficulty", "quality_band", "topic_family", "learner_level", "workflow_mode")
@@ -78,10 +78,11 @@ CASE = vocabulary(
 
 
 def load(row: dict[str, Any]) -> Sample:
-    """A case as a sample; without an answer and without calls it has not been run."""
+    """A case as a sample; without an answer and calls it has not been run."""
     values, note = split_known(row, CASE)
     if "case_id" not in values:
         raise ReadError("a case needs a case_id that is text", remedy="is this an explain dataset?")
+    # Our own writer puts it there for the original program.
     if values.get("agent_name") == UNKNOWN:
         del values["agent_name"]
     labels = {name: values[name] for name in LABELS if name in values}
@@ -118,16 +119,16 @@ def load(row: dict[str, Any]) -> Sample:
 
 
 def _deviations(values: dict[str, Any]) -> dict[str, Any]:
-    """Payloads of a stored bundle that do not follow from the case; null for one that the bundle lacks."""
+    """Payloads of a stored bundle that do not follow from the case; null for one that is missing."""
     stored, derived = values["explain_inputs"], inputs_in(values)
     kept = {name: payload for name, payload in stored.items() if payload != derived.get(name)}
     return {**kept, **{name: None for name in derived if name not in stored}}
 
 
 def inputs_in(values: dict[str, Any]) -> dict[str, Any]:
-    """The payloads that follow from the other values of a case."""
+    """The payloads that follow from a case's other values."""
     return inputs_of(
-        Digest(
+        JudgeInputs(
             question=values.get("question"),
             context=values.get("context"),
             relevant_context=values.get("relevant_context"),
@@ -154,8 +155,9 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
     answer, calls = values.get("model_answer"), values.get("invoked_tool_calls")
     if answer is None and calls is None:
         return None
-    made = [_made(call, f"call_{number}") for number, call in enumerate(calls or (), 1)]
+    made = [_call_parts(call, f"call_{number}") for number, call in enumerate(calls or (), 1)]
     if answer is not None:
+        # A case keeps calls and answer apart: without our note, the answer comes last.
         made.insert(values.get(CARRIER, {}).get(BEFORE, len(made)), (Text(text=answer),))
     parts = [part for each in made for part in each]
     question, agent = values.get("question"), values.get("agent_name")
@@ -165,7 +167,7 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
     return Trajectory(agents=(Agent(name=agent),) if agent is not None else (), steps=tuple(steps))
 
 
-def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
+def _call_parts(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
     values, note = split_known(row, MADE, always=("outcome",))
     call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=as_extra(NAME, note))
     if "outcome" not in values:
@@ -182,7 +184,7 @@ def _made(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
 
 def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
     """A sample of any format as a case."""
-    case, told = sample.case or Case(), digest_of(sample, call_entry)
+    case, told = sample.case or Case(), judge_inputs_of(sample, call_entry)
     note = rest_in(case.extra, NAME)
     answered = sample.trajectory is not None
     row: dict[str, Any] = {
@@ -210,7 +212,7 @@ def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
 
 
 def _order(trajectory: Trajectory | None) -> dict[str, int] | None:
-    """Where the answer stands among the calls; None when it is behind all of them, as a reader takes for granted."""
+    """Where the answer stands among the calls; None if it is last, which readers assume."""
     calls = before = 0
     if trajectory is None or trajectory.response is not None:
         return None
@@ -223,17 +225,17 @@ def _order(trajectory: Trajectory | None) -> dict[str, int] | None:
 
 
 def case_id(sample: Sample) -> str:
-    """The sample's id; a later repetition of the same case has its number behind it, as ids are unique in a file."""
+    """The sample's id; a later repetition gets its number, as ids are unique in a file."""
     return f"{sample.id}#{sample.epoch}" if sample.epoch is not None and sample.epoch > 1 else sample.id
 
 
 def further_labels(case: Case) -> dict[str, Any]:
-    """Labels beyond those that have a key of their own: those of the scenario catalogue, and those of other formats."""
+    """Labels without a key of their own: from the scenario catalogue, and from other formats."""
     words = {name: value for name, value in case.labels.items() if name not in LABELS}
     return {**words, **rest_in(case.extra, NAME).get("scenario", {})}
 
 
-def _bundle(told: Digest, note: dict[str, Any]) -> dict[str, Any] | None:
+def _bundle(told: JudgeInputs, note: dict[str, Any]) -> dict[str, Any] | None:
     kept = note.get("explain_inputs", {})
     if told.answer is None and not kept:
         return None

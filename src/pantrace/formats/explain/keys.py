@@ -1,4 +1,4 @@
-"""Keys: read in any case, as the original program does, and written back as they were spelled."""
+"""Keys, read in any case as the original program does, and written back as they were spelled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Fits = Callable[[Any], bool]
 
 
 class Vocabulary(msgspec.Struct, frozen=True):
-    """The keys an object may have, each with what its value must be."""
+    """The keys an object may have, each with a test of its value."""
 
     fits: dict[str, Fits]
     by_lower: dict[str, str]
@@ -26,7 +26,7 @@ def vocabulary(fits: dict[str, Fits]) -> Vocabulary:
 def split_known(
     row: dict[str, Any], words: Vocabulary, *, always: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The known values of an object, and a note of what else it takes to write it again.
+    """The known values of an object, and a note of what else is needed to write it again.
 
     null counts as not stated. A key that is unknown, or whose value is not what it must be, stands as it is under
     `unknown`; a known key in other letters stands under `spelling`, with null only if it is `always` written."""
@@ -56,8 +56,8 @@ def split_known(
 
 
 def restore(row: dict[str, Any], note: Mapping[str, Any], *, always: Collection[str] = ()) -> dict[str, Any]:
-    """An object with the spelling and the unknown keys of its source; what was not stated is left out, but null for
-    the keys that are `always` there."""
+    """An object with its source's spelling and unknown keys; values that were not stated are left out, or null for keys
+    that are `always` there."""
     spelling = note.get("spelling", {})
     present = {spelling.get(key, key): value for key, value in row.items() if value is not None or key in always}
     return {**present, **note.get("unknown", {})}

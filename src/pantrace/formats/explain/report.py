@@ -10,15 +10,15 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source
 from pantrace.wire import files
-from pantrace.wire.fields import is_number
+from pantrace.wire.extra_keys import rest_in
+from pantrace.wire.field_map import is_number
 from pantrace.wire.json import decode_document, encode
 from pantrace.wire.optional import present
 from pantrace.wire.output import writing
-from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, time_text
 
-from . import scored
+from . import scored_case
 from .keys import (
     NAME,
     is_object,
@@ -27,7 +27,7 @@ from .keys import (
     split_known,
     vocabulary,
 )
-from .scored import METRIC, SCORED, plain_number
+from .scored_case import METRIC, SCORED, plain_number
 
 REPORT = vocabulary(
     {
@@ -58,7 +58,7 @@ Difference = tuple[str, Any, Any]
 
 
 def is_report(document: Any) -> bool:
-    """Whether an object begins like a report: its totals and its agents stand in front of its cases."""
+    """Whether an object begins like a report, with totals and agents before its cases."""
     keys = {key.lower() for key in document} if isinstance(document, dict) else set()
     return {"totalcases", "peragent"} <= keys and bool(keys & {"cases", "overallpassrate"})
 
@@ -101,13 +101,13 @@ def _samples(path: Path, cases: list[Any], on_broken: OnBroken) -> Iterator[Samp
         try:
             if not isinstance(row, dict):
                 raise ReadError("a case of a report is an object")
-            yield scored.load(row)
+            yield scored_case.load(row)
         except ReadError as error:
             on_broken(error.at(path=str(path), place=f"cases[{number}]"))
 
 
 def _digest(cases: Iterable[Any]) -> str:
-    """A mark of what the cases give, by which stored totals are known to speak of other cases than those written."""
+    """A fingerprint of what the cases add up to, to notice when stored totals are about other cases."""
     given = totals((case for case in cases if isinstance(case, dict)), as_original=True)
     return sha256(encode(given)).hexdigest()[:16]
 
@@ -120,7 +120,7 @@ def _results(values: dict[str, Any], given: dict[str, Any]) -> Iterator[Aggregat
         count = mine.get("totalCases")
         yield from _passes(mine, given, place, labels, count, ("passedCases", "passRate"))
         if "compositeAverage" in mine:
-            yield _aggregate(scored.COMPOSITE, mine, "compositeAverage", "mean", given, place, labels, count)
+            yield _aggregate(scored_case.COMPOSITE, mine, "compositeAverage", "mean", given, place, labels, count)
         for metric, averages in mine.get("metricAverages", {}).items():
             here = f"{place}metricAverages.{metric}."
             numbers = split_known(averages, AVERAGE)[0]
@@ -213,7 +213,7 @@ def _mean(numbers: list[float]) -> Any:
 
 
 def differences(document: dict[str, Any]) -> Iterator[Difference]:
-    """Stored numbers that do not follow from the cases, neither in the original's way of counting nor in ours."""
+    """Stored numbers that follow from the cases neither in the original's way of counting nor in ours."""
     values = split_known(document, REPORT)[0]
     cases = [case for case in values.get("cases", ()) if isinstance(case, dict)]
     stored = dict(_numbers({key: value for key, value in values.items() if key != "cases"}))
@@ -240,12 +240,13 @@ def _numbers(values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _same(stored: Any, given: Any) -> bool:
+    # Sums of floats differ in their last digits from program to program.
     return is_number(given) and abs(stored - given) <= 1e-6 * max(1.0, abs(given))
 
 
 def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> None:
-    """A run as a report. The totals it was read with stay as they are while the cases give what they gave then;
-    otherwise they are counted anew, over scored values only."""
+    """A run as a report. Its stored totals are kept as long as the cases add up to the same; otherwise they are counted
+    again, over scored values only."""
     kept = rest_in(run.extra, NAME)
     stored = kept.get("stored", {})
     # Samples may have been left out or judged again since: totals of other cases must not stand above these.

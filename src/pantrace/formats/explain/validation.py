@@ -18,7 +18,7 @@ from .bundle import EVALS
 from .bundle_validation import check_bundle, supplied_fields
 from .dataset import CASE, LABELS
 from .keys import Vocabulary, split_known
-from .scored import METRIC, SCORED, scale_of
+from .scored_case import METRIC, SCORED, scale_of
 
 _TEXT = document(str)
 _CALL = {"tool": str, "arguments?": (dict, list, str, None), "reason?": (_TEXT, None)}
@@ -135,10 +135,11 @@ def check(row: Any) -> Iterator[Violation]:
 
 
 def check_case(row: dict[str, Any]) -> Iterator[Violation]:
-    """Violations of one case. A comparative case has still to be run: it needs no answer."""
+    """Violations of one case. A comparative case is still to be run and needs no answer."""
     row = _canonical(row, CASE)
     yield from violations(row, _CASE_SHAPE)
     stated = {key for key, value in row.items() if value is not None}
+    # The only mark of a case that has still to be run.
     comparative = "workflow_mode" in stated and "model_answer" not in stated
     for key in _COMPARATIVE if comparative else _FULL:
         if key not in stated:
@@ -193,13 +194,13 @@ def _check_metric(metric: dict[str, Any]) -> Iterator[Violation]:
     if not isinstance(score, (int, float)) or scale is None or scale.low is None or scale.high is None:
         return
     if score == -1:
-        yield warning("-1 stands for a reply that could not be read; it is taken as unscored", "score")
+        yield warning("-1 means that a reply could not be read; it is treated as unscored", "score")
     elif not scale.low <= score <= scale.high:
         yield warning(f"{score} is outside {scale.low:g} to {scale.high:g}", "score")
 
 
 def check_report(row: dict[str, Any]) -> Iterator[Violation]:
-    """Violations of a report, and stored numbers that its cases do not give."""
+    """Violations of a report, and stored numbers that its cases do not add up to."""
     row = _canonical(row, report.REPORT)
     yield from violations(row, _REPORT_SHAPE)
     agents, cases = row.get("perAgent"), row.get("cases")
@@ -222,7 +223,7 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
 
 
 def _check_scales(cases: list[Any]) -> Iterator[Violation]:
-    """One word on composites that were taken over metrics of several scales."""
+    """One warning about composites over metrics of different scales."""
     mixed = []
     for case in cases:
         metrics = case.get("metrics") if isinstance(case, dict) else None
@@ -240,8 +241,8 @@ def _check_scales(cases: list[Any]) -> Iterator[Violation]:
 
 
 def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) -> Iterator[Violation]:
-    """Violations of all rows of a dataset or a catalogue, with what only shows among them: repeated ids, scenarios
-    that the catalogue does not have or describes otherwise."""
+    """Violations of all rows, including those that only show among several: repeated ids, and scenarios that the
+    catalogue lacks or describes differently."""
     known = catalogue.read_catalogue(scenarios, lambda error: None) if scenarios is not None else None
     seen: dict[str, str | None] = {}
     agents: set[str] = set()
@@ -260,7 +261,7 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
         agent = values.get("agent_name")
         if isinstance(agent, str) and agent.lower() not in (*AGENTS, "unknown") and agent not in agents:
             agents.add(agent)  # told once: other teams have other agents
-            why = f"{agent!r} is none of the factory's agents: {', '.join(AGENTS)}"
+            why = f"{agent!r} is not one of the factory's agents: {', '.join(AGENTS)}"
             yield from under(place, [warning(why, "agent_name")], ", ")
         if known is not None and scenarios is not None and not scenario and "scenario_id" in values:
             yield from under(place, _check_scenario(values, known, scenarios.name), ", ")
@@ -278,7 +279,7 @@ def _check_scenario(values: dict[str, Any], known: catalogue.Catalogue, file: st
 
 
 def _canonical(row: dict[str, Any], words: Vocabulary) -> dict[str, Any]:
-    """An object with its keys in the letters that the shapes know."""
+    """An object with its keys spelled as the shapes know them."""
     found: dict[str, Any] = {}
     for key, value in row.items():
         found.setdefault(key if key in words.fits else words.by_lower.get(key.lower(), key), value)

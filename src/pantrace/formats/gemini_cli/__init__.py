@@ -14,17 +14,17 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
-from pantrace.wire.carrying import carrying_in_log
+from pantrace.wire.carry_rest import carry_rest_in_log
 from pantrace.wire.head import Head
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
 from ..format import Format
 from . import session
-from .files import head_of, of_session, owner, records, with_children
+from .files import head_of, owner, records, session_files, with_children
 from .messages import NAME
 
-load, dump = carrying_in_log(session.load, session.dump)
+load, dump = carry_rest_in_log(session.load, session.dump)
 
 
 def detect(head: Head) -> str | None:
@@ -46,7 +46,8 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 def _samples(path: Path, head: dict[str, object], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
     name = head.get("sessionId")
-    every = of_session(path, name) if isinstance(name, str) else [path]
+    # A resume in another minute leaves a second file with the same session id.
+    every = session_files(path, name) if isinstance(name, str) else [path]
     is_first = every[:1] == [path]
     found = [each for file in (every if is_first else [path]) for each in records(file, on_broken)]
     try:
@@ -56,24 +57,24 @@ def _samples(path: Path, head: dict[str, object], source: Source, on_broken: OnB
         return
     if sample.trajectory is not None:
         whole = with_children(sample.trajectory, path, load, on_broken)
-        sample = msgspec.structs.replace(sample, trajectory=whole if is_first else session.resumed(whole))
+        sample = msgspec.structs.replace(sample, trajectory=whole if is_first else session.mark_resumed(whole))
     yield with_source(sample, source)
 
 
-def _beside(path: Path) -> list[Path]:
+def _other_files(path: Path) -> list[Path]:
     name = head_of(path).get("sessionId")
-    return [each for each in (*of_session(path, name), path.parent / name) if each != path] if name else []
+    return [each for each in (*session_files(path, name), path.parent / name) if each != path] if name else []
 
 
 FORMAT = Format(
     name=NAME,
-    title="Gemini CLI sessions: lines or the older documents, with the files of resumes and sub-agents",
+    title="Gemini CLI sessions: JSON Lines or the older documents, with files of resumes and sub-agents",
     spec="github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts",
     detect=detect,
     load=load,
     dump=dump,
     open=open_run,
-    beside=_beside,
+    beside=_other_files,
     owner=owner,
     layout="log",
     suffix=".jsonl",

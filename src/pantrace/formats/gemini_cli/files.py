@@ -17,9 +17,9 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import ToolCall, Trajectory
 from pantrace.wire import files
-from pantrace.wire.carrying import Load
+from pantrace.wire.carry_rest import Load
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
-from pantrace.wire.rest import rest_in
 from pantrace.wire.rows import OnBroken, read_log
 
 from .messages import NAME
@@ -28,7 +28,7 @@ PREFIX = "session-"
 
 
 def head_of(path: Path) -> dict[str, Any]:
-    """The first record of a file; empty where it is none of ours."""
+    """The first record of a file; empty if the file is not a session."""
     try:
         record = Head(path).record
     except (ReadError, OSError):
@@ -41,8 +41,8 @@ def records(path: Path, on_broken: OnBroken) -> list[Any]:
     return read_log(path, on_broken)
 
 
-def of_session(path: Path, name: str) -> list[Path]:
-    """The files of a session beside one of them, the first one first."""
+def session_files(path: Path, name: str) -> list[Path]:
+    """The files of a session beside one of them, in order."""
     if not path.name.startswith(PREFIX):
         return [path]
     # A file that was renamed, or whose id was changed, is of its own session all the same.
@@ -51,8 +51,9 @@ def of_session(path: Path, name: str) -> list[Path]:
 
 
 def _named_for(folder: Path, name: str) -> list[Path]:
-    """Sessions in a folder whose file names end like an id."""
+    """Sessions of a folder whose file names end with the beginning of an id."""
     try:
+        # Gemini CLI puts the first eight characters of the id into the file's name.
         return _by_ending(folder, folder.stat().st_mtime_ns).get(name[:8], [])
     except OSError:
         return []
@@ -60,7 +61,7 @@ def _named_for(folder: Path, name: str) -> list[Path]:
 
 @lru_cache(16)
 def _by_ending(folder: Path, changed: int) -> dict[str, list[Path]]:
-    """A folder is listed once, not once for each session in it."""
+    """Files of a folder by the end of their name. A folder is listed once, not for each session in it."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.glob(f"{PREFIX}*.json*")):
         found.setdefault(path.name.partition(".")[0].rpartition("-")[2], []).append(path)
@@ -68,25 +69,27 @@ def _by_ending(folder: Path, changed: int) -> dict[str, list[Path]]:
 
 
 def owner(path: Path) -> Path | None:
-    """The session that a file is only part of."""
+    """The session that a file is only a part of."""
     head = head_of(path)
     if not head:
         return None
     if head.get("kind") == "subagent":
         return _parent(path, path.parent.parent) or _parent(path, path.parent)
-    first = of_session(path, head["sessionId"])[0]
+    first = session_files(path, head["sessionId"])[0]
     return None if first == path else first
 
 
 def _parent(path: Path, folder: Path) -> Path | None:
-    """The first session in a folder that has started a sub-agent: its own folder is named for it, or it names it."""
+    """The first session of a folder that started a sub-agent: the sub-agent's folder is named for it, or it contains
+    its name."""
     named = path.name.partition(".")[0].encode()
     for other in _likely_first(folder, path.parent.name):
         head = head_of(other) if other != path else {}
         if not head or head.get("kind") == "subagent":
             continue
+        # The second is for files that somebody has put into one folder.
         if path.parent.name == head["sessionId"] or (folder == path.parent and named in _bytes(other)):
-            return of_session(other, head["sessionId"])[0]
+            return session_files(other, head["sessionId"])[0]
     return None
 
 
@@ -120,6 +123,7 @@ def with_children(trajectory: Trajectory, path: Path, load: Load, on_broken: OnB
         if child is not None:
             caller = callers.get(child.id) if child.id is not None else None
             children.append(msgspec.structs.replace(child, parent=trajectory.id, caller=caller))
+    # In the order of their calls; those that no call names come last.
     order = list(callers)
     children.sort(key=lambda each: order.index(each.id) if each.id in order else len(order))
     return msgspec.structs.replace(trajectory, children=(*trajectory.children, *children)) if children else trajectory

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from pantrace.model import Media, Part, Role, Step, StepError, Text, Thinking, ToolCall, ToolResult, Unknown, Usage
+from pantrace.model import Media, Part, Role, Step, StepError, Text, Thinking, ToolCall, ToolResult, Usage
 from pantrace.wire import gemini
-from pantrace.wire.fields import ANYTHING, TEXT, TIME, FieldMap
+from pantrace.wire.extra_keys import as_extra, rest_in
+from pantrace.wire.field_map import ANYTHING, TEXT, TIME, FieldMap
 from pantrace.wire.gemini_tools import status_of, with_failure
-from pantrace.wire.rest import as_extra, rest_in
 
 NAME = "gemini-cli"
 STEP = FieldMap(NAME, Step, {"id": ("id", TEXT), "timestamp": ("at", TIME), "model": ("model", TEXT)})
@@ -39,10 +39,11 @@ FORM = "form"
 
 
 def step_from(raw: dict[str, Any]) -> Step:
-    """A message record; its id and its type are texts."""
+    """A message record as a step; its id and type are texts."""
     kind = raw["type"]
     role = ROLES.get(kind, "system")
     taken = {"type"}
+    # info, warning and error are all notes here: their own word is kept to write it back.
     form: dict[str, Any] = {} if kind in ("user", "gemini") else {"type": kind}
     given: dict[str, Any] = {} if role != "system" else {"kind": "note"}
     parts: list[Part] = []
@@ -54,6 +55,7 @@ def step_from(raw: dict[str, Any]) -> Step:
     calls = raw.get("toolCalls")
     if not isinstance(calls, list) or not all(_is_call(each) for each in calls):
         calls = None
+    # Some calls have no id.
     names = [each["id"] for each in calls or () if "id" in each]
     content = raw.get("content")
     if isinstance(content, str):
@@ -75,7 +77,7 @@ def step_from(raw: dict[str, Any]) -> Step:
             form["content"] = "parts"
     if calls is not None:
         taken.add("toolCalls")
-        parts += [part for each in calls for part in _called(each)]
+        parts += [part for each in calls for part in _call_parts(each)]
         if not calls:
             form["toolCalls"] = []
     if (usage := _usage(raw.get("tokens"))) is not None:
@@ -85,6 +87,7 @@ def step_from(raw: dict[str, Any]) -> Step:
         match parts:
             case [ToolResult(), *others] if all(isinstance(part, (ToolResult, Media)) for part in others):
                 role = "tool"
+            # The program puts it in front of every session; nobody typed it.
             case [Text(text=text), *_] if text.startswith(CONTEXT):
                 given["kind"] = "synthetic"
     elif kind == "error":
@@ -96,20 +99,21 @@ def step_from(raw: dict[str, Any]) -> Step:
 
 
 def _is_call(raw: Any) -> bool:
-    """A call; one without an id is a call as well, and known by its name."""
+    """Whether a record is a call; one without an id is identified by its name."""
     return isinstance(raw, dict) and isinstance(raw.get("name"), str) and isinstance(raw.get("id", ""), str)
 
 
 def _usage(raw: Any) -> Usage | None:
     if not isinstance(raw, dict) or not raw:
         return None
+    # A count of another type is kept as it is, and not counted.
     if not all(type(value) is int for key, value in raw.items() if key in COUNTS and value is not None):
         return None
     return gemini.usage_from({COUNTS.get(key, key): value for key, value in raw.items()}, NAME)
 
 
-def _called(raw: dict[str, Any]) -> list[Part]:
-    """A call, and its result where there is one or where it failed without."""
+def _call_parts(raw: dict[str, Any]) -> list[Part]:
+    """A call, and its result if it has one or failed without."""
     status = raw.get("status")
     if raw.get("result") is None and status not in ("error", "cancelled"):
         return [CALL.load(raw)]
@@ -131,7 +135,7 @@ def _called(raw: dict[str, Any]) -> list[Part]:
 
 
 def _answer(raw: dict[str, Any]) -> ToolResult:
-    """The answer as Gemini's parts tell it; one without output where they are told in another way."""
+    """The answer in Gemini's parts; without output if it has another form."""
     plain = ToolResult(call_id=raw.get("id"), name=raw["name"])
     told_parts = raw.get("result")
     if not isinstance(told_parts, list) or not told_parts:
@@ -145,7 +149,7 @@ def _answer(raw: dict[str, Any]) -> ToolResult:
 
 
 def message_to(step: Step, results: list[ToolResult]) -> dict[str, Any]:
-    """A step as a message record; `results`: answers to its calls, wherever they stand."""
+    """A step as a message record; `results` are the answers to its calls, wherever they stand."""
     own = rest_in(step.extra, NAME).get(FORM, {})
     row = STEP.dump(step, FORM)
     kind = own.get("type") or ("gemini" if step.role == "agent" else "info" if step.role == "system" else "user")
@@ -172,7 +176,7 @@ def message_to(step: Step, results: list[ToolResult]) -> dict[str, Any]:
 
 
 def _content(step: Step, kind: str, form: Any, thoughts: list[Thinking]) -> Any:
-    """The words of a message: a text where it is one, else Gemini's parts."""
+    """The words of a message: a text if possible, else Gemini's parts."""
     kept = [part for part in step.parts if not (isinstance(part, Thinking) and part in thoughts)]
     if kind == "gemini" and form != "parts":
         kept = [part for part in kept if not isinstance(part, (ToolCall, ToolResult))]
@@ -184,14 +188,7 @@ def _content(step: Step, kind: str, form: Any, thoughts: list[Thinking]) -> Any:
                 return ""
             case [Text(text=text, extra=extra)] if not extra:
                 return text
-    return [raw for part in kept if (raw := _part_to(part)) is not None]
-
-
-def _part_to(part: Part) -> Any:
-    if isinstance(part, Unknown) and not isinstance(part.raw, dict):
-        return part.raw if part.kind.startswith(f"{NAME}:") else None
-    raw = gemini.part_to(part, NAME)
-    return gemini.in_camel_case(raw) if raw is not None else None
+    return [raw for part in kept if (raw := gemini.camel_part_to(part, NAME)) is not None]
 
 
 def _call_to(call: ToolCall, result: ToolResult | None, step: Step) -> dict[str, Any]:
@@ -212,7 +209,7 @@ def _call_to(call: ToolCall, result: ToolResult | None, step: Step) -> dict[str,
             extra=as_extra(NAME, own.get("part", {})),
         )
         parts: tuple[Part, ...] = (bare, *result.media)
-        row["result"] = [raw for part in parts if (raw := _part_to(part)) is not None]
+        row["result"] = [raw for part in parts if (raw := gemini.camel_part_to(part, NAME)) is not None]
     if "timestamp" not in row and (at := STEP.dump(step).get("timestamp")) is not None and NAME not in result.extra:
         row["timestamp"] = at  # Gemini CLI demands one
     return row

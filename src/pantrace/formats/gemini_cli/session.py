@@ -26,10 +26,10 @@ from pantrace.model import (
     Trajectory,
     active_steps,
     call_pairs,
-    said,
+    step_text,
 )
+from pantrace.wire.extra_keys import as_extra, rest_in
 from pantrace.wire.optional import text_of
-from pantrace.wire.rest import as_extra, rest_in
 from pantrace.wire.times import from_iso, iso_short
 
 from .messages import CONTEXT, NAME, message_to, step_from
@@ -41,7 +41,7 @@ TAKEN_BACK = StepError(
 
 
 def load(row: Any) -> Sample:
-    """The records of a session; a document of the time before there were records stands for several."""
+    """The records of a session; an older document is first split into records."""
     if isinstance(row, list):
         row = [each for record in row for each in _records(record)]
     if not isinstance(row, list) or not any(_is_head(each) for each in row):
@@ -71,7 +71,7 @@ def _is_message(record: Any) -> bool:
 
 
 class _Session:
-    """A session while its records are gone through."""
+    """Reads the records of a session in order."""
 
     def __init__(self, records: list[Any]):
         self.head: Raw = {}
@@ -85,16 +85,18 @@ class _Session:
         """What the log tells of a message beside its record: kind, replaces, error."""
         for record in records:
             self._take(record)
-        self.script = [self._scripted(record) for record in records]
+        self.script = [self._note_in_script(record) for record in records]
 
     def _take(self, record: Any) -> None:
         if _is_message(record):
+            # A message with calls is written again under its id when they end: the last line is the complete one.
             self.messages[record["id"]] = record
             self._activate(record["id"])
         elif not isinstance(record, dict):
             return
         elif isinstance(target := record.get("$rewindTo"), str):
             self.rewound = True
+            # The message itself goes as well: the user rewinds to before it.
             del self.active[self.active.index(target) if target in self.active else 0 :]
         elif isinstance(changes := record.get("$set"), dict):
             self.head |= {key: value for key, value in changes.items() if key != "messages"}
@@ -111,22 +113,24 @@ class _Session:
             self.active.append(name)
 
     def _replace(self, listed: list[Raw]) -> None:
-        """From here on the model sees these messages only."""
+        """Note that the model sees only these messages from here on."""
         names = {each["id"] for each in listed}
         gone = [name for name in self.active if name not in names and not _is_answer(self.messages[name])]
         fresh = [each for each in listed if each["id"] not in self.messages and not _is_answer(each)]
         for each in listed:
+            # Not replaced: a resume repeats messages without tokens and with its own time.
             self.messages.setdefault(each["id"], each)
             self._activate(each["id"])
         fresh = [each for each in fresh if not _is_context(each)]
         if gone and fresh:
             self.notes[fresh[0]["id"]] = {"kind": "compaction", "replaces": tuple(gone)}
             self.notes |= {each["id"]: {"kind": "synthetic"} for each in fresh[1:]}
+        # A request that failed leaves no line of its own: the next list merely lacks its prompt.
         elif gone and all(self.messages[name]["type"] == "user" for name in gone):
             self.notes[gone[-1]] = {"taken back": True}
         # What is gone stays on the path: it was said, and the model was paid for it.
 
-    def _scripted(self, record: Any) -> Any:
+    def _note_in_script(self, record: Any) -> Any:
         if _is_message(record):
             return self._message(record)
         match record:
@@ -135,7 +139,7 @@ class _Session:
         return {"line": record}
 
     def _message(self, record: Any) -> Raw:
-        """A message, by its id where its step tells it."""
+        """A message for the script: by its id if its step holds it, else the line itself."""
         if not _is_message(record) or self._is_repeated(record):
             return {"line": record}
         best = self.messages[record["id"]]
@@ -147,14 +151,14 @@ class _Session:
         return {"line": record}
 
     def _is_repeated(self, record: Raw) -> bool:
-        """Whether a message tells results only that stand beside their calls."""
+        """Whether a message only repeats results that stand beside their calls."""
         answers = _answers(record)
-        return bool(answers) and answers <= self._answered
+        return bool(answers) and answers <= self._answered_calls
 
     @cached_property
-    def _answered(self) -> set[str]:
-        """Ids of the calls that have their results beside them."""
-        calls = [each for raw in self.messages.values() for each in _listed(raw.get("toolCalls"))]
+    def _answered_calls(self) -> set[str]:
+        """Ids of calls that have their results beside them."""
+        calls = [each for raw in self.messages.values() for each in _messages_in(raw.get("toolCalls"))]
         return {each["id"] for each in calls if isinstance(each.get("id"), str) and each.get("result")}
 
     def trajectory(self) -> Trajectory:
@@ -189,13 +193,13 @@ class _Session:
         )
 
 
-def _listed(value: Any) -> list[Raw]:
+def _messages_in(value: Any) -> list[Raw]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _answers(record: Raw) -> set[str]:
     """Ids of the calls that a message answers, if it does nothing else."""
-    content = _listed(record.get("content"))
+    content = _messages_in(record.get("content"))
     if record["type"] != "user" or not content or len(content) != len(record["content"]):
         return set()
     if any("text" in each for each in content):
@@ -209,7 +213,7 @@ def _is_answer(record: Raw) -> bool:
 
 
 def _is_context(record: Raw) -> bool:
-    first = next(iter(_listed(record.get("content"))), {})
+    first = next(iter(_messages_in(record.get("content"))), {})
     return isinstance(text := first.get("text"), str) and text.startswith(CONTEXT)
 
 
@@ -230,7 +234,7 @@ def dump(sample: Sample, options: Any) -> list[Any]:
             continue  # its results stand beside their calls
         if step.error == TAKEN_BACK and not step.parts:
             continue  # the script takes the prompt back
-        if script or step.kind != "note" or said(step):
+        if script or step.kind != "note" or step_text(step):
             rows.append({"id": f"{number}", **message_to(step, answers.get(id(step), []))})
     if isinstance(script, list):
         return _Replay({row["id"]: row for row in rows}).of(script)
@@ -241,6 +245,7 @@ def _head(trajectory: Trajectory, name: str) -> Raw:
     times = [step.at for step in trajectory.steps if step.at is not None]
     created = trajectory.created if trajectory.created is not None else min(times, default=None)
     ended = trajectory.ended if trajectory.ended is not None else max(times, default=None)
+    # Gemini CLI recognises a session by these two keys.
     head: Raw = {"sessionId": trajectory.id or name, "projectHash": "unknown"}
     head |= {key: iso_short(at) for key, at in (("startTime", created), ("lastUpdated", ended)) if at is not None}
     if (summary := trajectory.title or trajectory.response) is not None:
@@ -249,7 +254,7 @@ def _head(trajectory: Trajectory, name: str) -> Raw:
 
 
 class _Replay:
-    """The lines of a file by its script, with messages as the steps tell them now."""
+    """The lines of a file by its script, with messages as the steps are now."""
 
     def __init__(self, rows: dict[str, Raw]):
         self.rows = rows
@@ -275,6 +280,6 @@ class _Replay:
         return [{key: value for key, value in row.items() if key not in entry.get("without", ())}]
 
 
-def resumed(trajectory: Trajectory) -> Trajectory:
-    """A session that was read from a file which only goes on with another one."""
+def mark_resumed(trajectory: Trajectory) -> Trajectory:
+    """A session that was read from a file that only continues another one."""
     return msgspec.structs.replace(trajectory, origin=Origin(kind="resumed", trajectory=trajectory.id))

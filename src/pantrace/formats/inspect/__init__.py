@@ -22,7 +22,7 @@ __all__ = ["FORMAT", "resolved_events", "summaries"]
 
 FORMAT = Format(
     name="inspect",
-    title="Inspect AI logs: .eval (stored, deflate, zstd) and .json, crashed ones too",
+    title="Inspect AI logs: .eval (stored, deflate, zstd) and .json, also of crashed runs",
     spec="https://inspect.aisi.org.uk/eval-logs.html",
     detect=detect,
     load=load,
@@ -37,10 +37,10 @@ FORMAT = Format(
     options=Options,
     suffix=".eval",
     nests=True,
-    mends=True,
+    repairs=True,
     outside=(f"extra.inspect.{SUMMARY}", f"extra.inspect.{FLUSH}", f"run.extra.inspect.{LOGGED}"),
     reencoded={
-        "[].scores.*": "a summary cuts long texts of the sample short; what does not follow from the sample is kept",
+        "[].scores.*": "a summary shortens long texts of the sample; other differences are kept",
     },
     corners=("metadata.pantrace", "events[].metadata.pantrace"),
 )

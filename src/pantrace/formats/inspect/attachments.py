@@ -11,14 +11,14 @@ _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 
 
 def reference(value: Any) -> str | None:
-    """The hash that a text refers to (`tc://` is the old word); None when it is a plain text."""
+    """The hash that a text refers to (`tc://` is the old scheme); None for plain text."""
     if isinstance(value, str) and value.startswith(_SCHEMES):
         return value.partition("://")[2]
     return None
 
 
 def resolve(value: Any, attachments: dict[str, Any]) -> Any:
-    """A value with every reference in it replaced by what it refers to; what has none is not copied."""
+    """A value with every reference replaced by its content; values without references are not copied."""
     kind = type(value)
     if kind is str:
         return attachments.get(value.partition("://")[2], value) if value.startswith(_SCHEMES) else value
@@ -33,6 +33,7 @@ def resolve(value: Any, attachments: dict[str, Any]) -> Any:
                 continue
             new = resolve(item, attachments)
             if new is not item:
+                # Copied only once something in it changes: samples may have megabytes.
                 if result is value:
                     result = value.copy()
                 result[key] = new
@@ -40,11 +41,11 @@ def resolve(value: Any, attachments: dict[str, Any]) -> Any:
 
 
 def split_data_uri(text: str) -> tuple[str, str] | None:
-    """MIME type and base64 of a data URI; None when it is none, or one with parameters of its own."""
+    """MIME type and base64 of a data URI; None if it is not one, or has other parameters."""
     match = _DATA_URI.match(text)
     return (match.group(1), text[match.end() :]) if match else None
 
 
 def key_of(text: str) -> str:
-    """A key for an attachment that pantrace adds: 32 hexadecimal digits, as Inspect's own."""
+    """A key for an attachment that pantrace adds: 32 hexadecimal digits, like Inspect's own."""
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:32]

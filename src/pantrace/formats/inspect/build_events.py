@@ -38,7 +38,7 @@ _STOPS = {
 
 
 def build_events(sample: Sample, row: dict[str, Any], drafts: MessageDrafts) -> dict[str, Any]:
-    """`events`, `events_data` and `output` of a sample whose messages are already told."""
+    """`events`, `events_data` and `output` for a sample whose messages are already made."""
     if sample.trajectory is None:
         return {"events": [], "output": {"model": "", "choices": []}}
     maker = _Maker(sample, row, drafts)
@@ -52,7 +52,7 @@ def build_events(sample: Sample, row: dict[str, Any], drafts: MessageDrafts) -> 
 
 
 class _Maker:
-    """The event list while it grows."""
+    """Builds the list of events."""
 
     def __init__(self, sample: Sample, row: dict[str, Any], drafts: MessageDrafts):
         assert sample.trajectory is not None
@@ -110,6 +110,7 @@ class _Maker:
         if self.spans:
             event["span_id"] = self.spans[-1]
         event["timestamp"] = iso(self.now)
+        # Rounded, so that the same sample always gives the same bytes.
         event["working_start"] = round(max(self.now - (self.begin or self.now), 0.0), 6)
         notes = dict(notes or {})
         if at is None and kind in ("model", "tool", "span_begin"):
@@ -122,11 +123,12 @@ class _Maker:
         return event
 
     def _id(self, what: str) -> str:
+        # Derived from the content and not random: the same samples give the same file.
         text = f"{self.row['uuid']}/{self.row['epoch']}/{what}/{len(self.events)}"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
     def conversation(self, trajectory: Trajectory, messages: list[Any], sizes: list[int], span: str) -> None:
-        """Model calls, tool calls and notes of one trajectory, in its order."""
+        """Add the model calls, tool calls and notes of one trajectory, in order."""
         base = len(self.pool)
         self.pool.extend(messages)
         answers = {id(pair.call): pair.result for pair in call_pairs(trajectory, agent_only=False)}
@@ -161,6 +163,7 @@ class _Maker:
     def model_call(self, step: Step, trajectory: Trajectory, message: dict[str, Any], refs: list[list[int]]) -> None:
         agent = next((each for each in trajectory.agents if each.name == step.agent), None)
         agent = agent or (trajectory.agents[0] if trajectory.agents else None)
+        # inspect_ai demands a model; "none/none" is its own word for none.
         model = step.model or (agent.model if agent else None) or "none/none"
         stop = _STOPS.get(step.stop or "stop", "unknown")
         output: dict[str, Any] = {"model": model, "choices": [{"message": message, "stop_reason": stop}]}
@@ -175,6 +178,7 @@ class _Maker:
             "model",
             step.at,
             model=model,
+            # Inputs lie in the pool once: with them here, a log grows with the square of a conversation.
             input=[],
             input_refs=refs,
             tools=[_tool_info(tool) for tool in (agent.tools or ())] if agent else [],
@@ -201,6 +205,7 @@ class _Maker:
             id=raw["id"],
             function=raw["function"],
             arguments=raw["arguments"],
+            # Text only: inspect_ai refuses a tool event whose result is an object.
             result=output_text(result) if result else "",
             error=_strict_error(result),
             truncated=[0, len(output_text(result))] if result and result.truncated else None,
@@ -212,12 +217,13 @@ class _Maker:
             working_time=None if ended is None or started is None else round(max(ended - started, 0.0), 6),
         )
         if ended is not None:
+            # Events stand in the order of time: none before the one in front of it.
             self.now = max(self.now, ended)
         if child is not None:
             self.child(child, trajectory.children.index(child))
 
     def child(self, child: Trajectory, number: int) -> None:
-        """A sub-agent: a span of its own, whose messages lie in the pool."""
+        """Add a sub-agent as a span of its own, with its messages in the pool."""
         messages: list[Any] = []
         names: list[str] = []
         sizes: list[int] = []
@@ -239,7 +245,7 @@ class _Maker:
 
     @staticmethod
     def _is_called(child: Trajectory, parent: Trajectory) -> bool:
-        """Whether a call of the parent started the child (its span then follows that call)."""
+        """Whether a call of the parent started the child; its span then follows that call."""
         calls = {part.id for step in parent.steps for part in step.parts if isinstance(part, ToolCall)}
         return child.caller is not None and child.caller in calls
 
@@ -263,6 +269,7 @@ def _strict_error(result: ToolResult | None) -> Any:
 def _tool_info(tool: Any) -> dict[str, Any]:
     parameters = object_of(tool.parameters)
     properties = parameters.get("properties")
+    # inspect_ai takes only such a schema; any other is reduced below, and kept for pantrace.
     if parameters.get("type") == "object" and (properties is None or _are_schemas(properties)):
         return {"name": tool.name, "description": tool.description or "", "parameters": parameters}
     return {

@@ -1,4 +1,4 @@
-"""Content parts of messages: Inspect's words and the model's parts, both ways."""
+"""Content parts of messages, both ways."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from pantrace.model import Citation, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire.json import as_kind, to_plain, unknown_keys
+from pantrace.wire.optional import object_of, text_of
 
 from .attachments import key_of, reference, split_data_uri
 
@@ -18,21 +19,21 @@ _FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3", "video/mp4": "mp4", "video/
 
 
 def extra_of(raw: dict[str, Any], known: frozenset[str]) -> dict[str, Any]:
-    """`extra` for the keys that have no word in the model; empty ones are left out."""
+    """`extra` for keys that the model has no field for, without empty ones."""
     if raw.keys() <= known:
         return {}
     found = {key: value for key, value in raw.items() if key not in known and value is not None}
     return {"inspect": found} if found else {}
 
 
-def own(extra: dict[str, Any]) -> dict[str, Any]:
+def own_extra(extra: dict[str, Any]) -> dict[str, Any]:
     """What `extra` keeps for this format."""
     found = extra.get("inspect")
-    return found if isinstance(found, dict) else {}
+    return object_of(found)
 
 
 def put_back(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
-    """The message with what `extra` kept of it put back; None takes a key away. Changes the message it is given."""
+    """The message with what `extra` kept of it; None removes a key. Changes the message in place."""
     for key, value in rest.items():
         if value is None:
             message.pop(key, None)
@@ -42,7 +43,7 @@ def put_back(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
 
 
 def to_parts(raw: Any, attachments: dict[str, Any]) -> list[Part]:
-    """The parts that one content part says."""
+    """The parts that one content part stands for."""
     kind = raw.get("type") if isinstance(raw, dict) else None
     if kind == "text" and isinstance(raw.get("text"), str):
         text = text_part(raw["text"], attachments, extra_of(raw, _TEXT))
@@ -54,13 +55,14 @@ def to_parts(raw: Any, attachments: dict[str, Any]) -> list[Part]:
         return [_media(raw, kind, attachments)]
     if kind == "tool_use" and _are_texts(raw, "id"):
         return _tool_use(raw)
+    # How our writer tells a part that Inspect has no type for.
     if kind == "data" and isinstance(raw.get("data"), dict) and "pantrace" in raw["data"]:
         return [as_kind(raw["data"]["pantrace"], Part)]
     return [Unknown(kind=f"inspect:{kind}", raw=raw)]
 
 
 def _are_texts(raw: dict[str, Any], *keys: str) -> bool:
-    """Whether these keys hold text, if they hold anything: what does not is kept as it is."""
+    """Whether these keys hold text or nothing; other values are kept as they are."""
     for key in keys:
         value = raw.get(key)
         if value is not None and type(value) is not str:
@@ -69,10 +71,10 @@ def _are_texts(raw: dict[str, Any], *keys: str) -> bool:
 
 
 def text_part(text: str, attachments: dict[str, Any], extra: dict[str, Any]) -> Text:
-    """A text, or the text it refers to."""
+    """A text, or the text that it refers to."""
     key = reference(text) if attachments else None
     if key is not None and isinstance(attachments.get(key), str):
-        return Text(text=attachments[key], extra={"inspect": {**own(extra), "attachment": key}})
+        return Text(text=attachments[key], extra={"inspect": {**own_extra(extra), "attachment": key}})
     return Text(text=text, extra=extra)
 
 
@@ -80,6 +82,7 @@ def _citation(raw: Any) -> Part:
     if not isinstance(raw, dict) or not _are_texts(raw, "url", "title", "cited_text"):
         return Unknown(kind="inspect:citation", raw=raw)
     extra = extra_of(raw, _CITATION)
+    # The type that our writer would give it; only another one needs a note.
     natural = "url" if raw.get("url") is not None else "content"
     if raw.get("type") == natural:
         extra = extra_of(raw, _CITATION | {"type"})
@@ -131,7 +134,7 @@ def _media(raw: dict[str, Any], kind: str, attachments: dict[str, Any]) -> Media
 
 
 def _tool_use(raw: dict[str, Any]) -> list[Part]:
-    """A tool that the provider ran by itself: call and result in one content part."""
+    """A tool that the provider ran itself: call and result from one content part."""
     rest = {key: value for key, value in raw.items() if key not in _TOOL_USE}
     call = ToolCall(
         id=raw.get("id"),
@@ -144,7 +147,7 @@ def _tool_use(raw: dict[str, Any]) -> list[Part]:
         call_id=call.id,
         name=call.name,
         output=raw.get("result"),
-        error=error if isinstance(error, str) else None,
+        error=text_of(error),
         failure="error" if error else None,
         extra={"inspect": {"tool_use": True}},
     )
@@ -152,11 +155,11 @@ def _tool_use(raw: dict[str, Any]) -> list[Part]:
 
 
 def from_parts(parts: list[Part], attachments: dict[str, str], pooled: bool) -> list[dict[str, Any]]:
-    """Content parts for the parts of a message; `pooled`: inline pictures go to the attachments."""
+    """Content parts for a message's parts; `pooled`: inline pictures go to the attachments."""
     content: list[dict[str, Any]] = []
     for part in parts:
         if isinstance(part, Text):
-            rest = dict(own(part.extra))
+            rest = dict(own_extra(part.extra))
             key = rest.pop("attachment", None)
             if key is not None:
                 attachments[key] = part.text
@@ -190,7 +193,7 @@ def _from_thinking(part: Thinking) -> dict[str, Any]:
         found["signature"] = part.signature
     if part.redacted:
         found["redacted"] = True
-    return found | own(part.extra)
+    return found | own_extra(part.extra)
 
 
 def _from_citation(part: Citation) -> dict[str, Any]:
@@ -199,16 +202,17 @@ def _from_citation(part: Citation) -> dict[str, Any]:
         found["title"] = part.title
     if part.text is not None:
         found["cited_text"] = part.text
-    return found | own(part.extra)
+    return found | own_extra(part.extra)
 
 
 def from_media(part: Media, attachments: dict[str, str], pooled: bool) -> dict[str, Any]:
     """A content part for a picture, a sound, a film or a document."""
-    rest = dict(own(part.extra))
+    rest = dict(own_extra(part.extra))
     kind = rest.pop("type", None) or _kind_of(part.mime)
     key = rest.pop("attachment", None)
     value = part.uri or ""
     if part.data is not None:
+        # A data URI needs a type.
         value = f"data:{part.mime or 'application/octet-stream'};base64,{part.data}"
         key = key or (key_of(value) if pooled else None)
     if key is not None:
@@ -230,5 +234,5 @@ def _from_tool_use(call: ToolCall) -> dict[str, Any]:
         "id": call.id,
         "name": call.name,
         "arguments": call.arguments,
-        **(own(call.extra).get("tool_use") or {}),
+        **(own_extra(call.extra).get("tool_use") or {}),
     }

@@ -1,32 +1,34 @@
-"""What the events of a sample tell about its messages: which model call made them, which tool call answered."""
+"""What a sample's events say about its messages: which model call made them, which tool call answered."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import encode
+from pantrace.wire.optional import object_of
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.times import from_iso
 
+from .a2a_remarks import is_remark
+from .attachments import resolve
 from .info_calls import as_model_event
-from .remarks import is_remark
 
 
 def notes_of(record: Any) -> dict[str, Any]:
-    """What pantrace wrote in the metadata of a sample, an event or an `eval` object."""
+    """pantrace's notes in the metadata of a sample, an event or an `eval` object."""
     metadata = record.get("metadata") if isinstance(record, dict) else None
     notes = metadata.get(CARRIER) if isinstance(metadata, dict) else None
-    return notes if isinstance(notes, dict) else {}
+    return object_of(notes)
 
 
 def is_timed(event: dict[str, Any]) -> bool:
-    """Whether the times of an event were measured; pantrace marks those it had to make up."""
+    """Whether an event's times were measured; pantrace marks those it had to make up."""
     return notes_of(event).get("timed") is not False
 
 
 def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Begin and end of a model or tool call, as far as they were measured.
+    """Begin and end of a model or tool call, if they were measured.
 
     Where the call worked for longer than lies between them, both were taken when it was over (as the
     logger of Health Universe's A2A SDK does)."""
@@ -46,7 +48,7 @@ def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
 
 
 class EventIndex:
-    """An index over the events of one sample, and a note of those that a message has claimed."""
+    """An index over the events of one sample, which also notes those that a message has claimed."""
 
     def __init__(self, events: list[Any], attachments: dict[str, Any], pool: list[Any], notes: dict[str, Any]):
         self.attachments = attachments
@@ -60,8 +62,8 @@ class EventIndex:
         self.spans: dict[Any, dict[str, Any]] = {}
         self.ends: dict[Any, dict[str, Any]] = {}
         self.graded: dict[int, str] = {}
-        """Model and tool events of a scorer in logs before spans existed: Python id of the event -> name of its step,
-        which stands among the spans."""
+        """Model and tool events of a scorer in logs before spans existed, and model calls that are no part of the
+        conversation: Python id of the event -> name of its step or its conversation, which stands among the spans."""
         self._grading: str | None = None
         self.infos: list[dict[str, Any]] = []
         """Info events that pantrace wrote."""
@@ -69,6 +71,8 @@ class EventIndex:
         """Info events that the logger of the A2A SDK wrote beside its calls."""
         self.claimed: dict[int, str] = {}
         """Model events that made a message: Python id of the event -> id of the message, or ""."""
+        self.renames = False
+        """Whether the same message has another id in the events: then its words tell which one it is."""
         self.sure = True
         """Whether all ids and names that went into steps were texts."""
         self.called: set[Any] = set()
@@ -89,6 +93,7 @@ class EventIndex:
             kind = event.get("event")
             if kind == "info" and not self._has_models and (call := as_model_event(event)) is not None:
                 event, kind = call, "model"
+            # Logs from before spans existed mark a scorer's work only by steps around it.
             if self._grading is not None and (kind == "model" or kind == "tool"):
                 self.graded[id(event)] = self._grading
             if kind == "model":
@@ -117,7 +122,7 @@ class EventIndex:
                 self._index(event["events"])
 
     def _grade(self, event: dict[str, Any]) -> None:
-        """A scorer begins or ends its work, in a log that has steps and no spans."""
+        """Note that a scorer begins or ends its work, in a log that has steps and no spans."""
         if event.get("action") == "begin":
             self._grading = f"scorer-{len(self.spans)}"
             self.spans[self._grading] = event
@@ -128,22 +133,30 @@ class EventIndex:
     def model_event(self, message: dict[str, Any]) -> dict[str, Any] | None:
         """The model call that made a message; each call makes one."""
         name = message.get("id")
-        found = self._by_output.get(name) if name is not None else self._without_id(message)
-        for event in found or ():
+        found = self._by_output.get(name) if name is not None else None
+        for event in self._by_same_words(message) if found is None else found:
             if id(event) not in self.claimed:
                 self.claimed[id(event)] = name or ""
+                self.renames = self.renames or (found is None and name is not None)
                 return event
         return None
 
-    def _without_id(self, message: dict[str, Any]) -> list[dict[str, Any]]:
-        """Messages of old logs have no id: the call that said the same."""
+    def _by_same_words(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """Calls that said the same: messages of early logs have no id, and some of 0.3.72 another one in each event."""
         if self._by_words is None:
             self._by_words = {}
             for event in self.models:
                 output = output_message(event)
-                if output is not None and output.get("id") is None:
-                    self._by_words.setdefault(_words(output), []).append(event)
-        return self._by_words.get(_words(message), [])
+                if output is not None:
+                    self._by_words.setdefault(self.words(output), []).append(event)
+        return self._by_words.get(self.words(message), [])
+
+    def words(self, message: dict[str, Any]) -> bytes:
+        """What a message says, whatever its id: events refer to long texts, `messages` have them in full."""
+        calls = message.get("tool_calls")
+        asked = [call.get("id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+        said = resolve(message.get("content"), self.attachments)
+        return encode([message.get("role"), said, asked, message.get("tool_call_id")])
 
     def tool_event(self, call_id: Any) -> dict[str, Any] | None:
         """The event of a tool call."""
@@ -151,7 +164,7 @@ class EventIndex:
         return self._by_call.get(call_id)
 
     def agent_of(self, span: Any) -> str | None:
-        """Name of the agent in whose span something happened."""
+        """The name of the agent in whose span something happened."""
         if span is None:
             return None
         if span not in self._agents:
@@ -162,9 +175,9 @@ class EventIndex:
         return self._agents[span]
 
     def notes_on(self, message: Any) -> dict[str, Any]:
-        """What pantrace wrote about a message."""
+        """pantrace's notes on a message."""
         found = self.notes.get(str(message.get("id"))) if self.notes and isinstance(message, dict) else None
-        return found if isinstance(found, dict) else {}
+        return object_of(found)
 
     def chain(self, span: Any) -> Iterator[Any]:
         """A span and those around it, from the inside out."""
@@ -175,7 +188,7 @@ class EventIndex:
             span = self.spans[span].get("parent_id")
 
     def inputs(self, event: dict[str, Any]) -> list[Any]:
-        """The messages that a model call really got, taken from the pool where they lie there."""
+        """The messages that a model call really got, taken from the pool where they are there."""
         found = list(event.get("input") or ())
         for begin, end in event.get("input_refs") or ():
             found.extend(self.pool[begin:end])
@@ -189,7 +202,3 @@ def output_message(event: dict[str, Any]) -> dict[str, Any] | None:
         return None
     message = choices[0].get("message")
     return message if isinstance(message, dict) else None
-
-
-def _words(message: dict[str, Any]) -> bytes:
-    return encode([message.get("content"), [call.get("id") for call in message.get("tool_calls") or ()]])

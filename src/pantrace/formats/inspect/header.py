@@ -1,4 +1,4 @@
-"""The header of a log: EvalLog without samples, and a run's header, both ways."""
+"""The header of a log (an EvalLog without samples) and a run's header, both ways."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import msgspec
 
 from pantrace.errors import WriteError
 from pantrace.model import Aggregate, RunHeader, header_of
-from pantrace.wire.carried import CARRIER, may_carry
+from pantrace.wire.difference import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
 from pantrace.wire.json import NonFinite, unknown_keys
 from pantrace.wire.optional import object_of, present, text_of
-from pantrace.wire.remainder import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
+from pantrace.wire.pantrace_key import CARRIER, may_carry
 from pantrace.wire.times import from_iso, iso, time_text
 
-from .content import own
+from .content import own_extra
+from .deviation import EXACT, deviation, restore
 from .event_index import notes_of
-from .exact import EXACT, deviation, restore
 from .migration import header_today
 from .records import check_header
 from .repair import repaired_header
@@ -34,16 +34,18 @@ DEMANDED = ("model_generate_config", "model_args", "task_attribs", "task_args", 
 
 
 def to_header(as_read: dict[str, Any], **notes: Any) -> RunHeader:
-    """A run's header from a log's, with these notes on its file; never fails for a wrong part: it is kept as it is."""
+    """A run's header from a log's, with these notes on its file. A wrong part never fails: it is kept as it is."""
     raw = header_today(as_read)
     header = _header(raw)
     carried = notes_of(raw.get("eval"))
     if "run" in carried:
         header = apply_difference(header, carried["run"])
     else:
-        notes |= deviation(_rewritten(header), as_read)
+        notes |= deviation(_repeated_header(header), as_read)
     if notes and not is_made(header):
-        header = msgspec.structs.replace(header, extra={**header.extra, "inspect": {**own(header.extra), **notes}})
+        header = msgspec.structs.replace(
+            header, extra={**header.extra, "inspect": {**own_extra(header.extra), **notes}}
+        )
     return header
 
 
@@ -51,6 +53,7 @@ def _header(raw: dict[str, Any]) -> RunHeader:
     spec = raw.get("eval")
     spec = object_of(spec)
     extra = {key: value for key, value in raw.items() if key not in ("status", "eval", "samples") and value is not None}
+    # An upstream log carries version 3 and reads fine: only another number is worth keeping.
     if extra.get("version") == VERSION:
         del extra["version"]
     rest = {key: value for key, value in spec.items() if key not in _EVAL and value is not None}
@@ -113,7 +116,7 @@ def aggregates(results: Any) -> list[Aggregate]:
 
 
 class Counted(msgspec.Struct):
-    """What writing the samples found out, for the header that is written behind them."""
+    """What writing the samples showed, for the header that is written after them."""
 
     ids: list[Any] = []
     epochs: int = 1
@@ -130,11 +133,11 @@ class Counted(msgspec.Struct):
 
 
 def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
-    """A log's header; what Inspect has no word for lies in `eval.metadata.pantrace`."""
-    raw = _made(run, counted) if is_made(run) else _rewritten(_with_dataset(run, counted))
+    """A log's header; what Inspect has no field for goes to `eval.metadata.pantrace`."""
+    raw = _new_header(run, counted) if is_made(run) else _repeated_header(_with_dataset(run, counted))
     raw = repaired_header(raw, counted.first)
     told = _header(header_today(raw))
-    kept = {key: value for key, value in own(run.extra).items() if key not in _NOTES}
+    kept = {key: value for key, value in own_extra(run.extra).items() if key not in _NOTES}
     extra = unknown_keys(run.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
     bare = msgspec.structs.replace(header_of(run), source=None, extra=extra)
     change = difference(told, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
@@ -146,9 +149,9 @@ def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     return raw
 
 
-def _rewritten(run: RunHeader) -> dict[str, Any]:
-    """The header of a log that came from Inspect."""
-    kept = own(run.extra)
+def _repeated_header(run: RunHeader) -> dict[str, Any]:
+    """The header of a log that came from Inspect, as it was."""
+    kept = own_extra(run.extra)
     extra = {key: value for key, value in kept.items() if key not in _NOTES}
     rest = extra.pop("eval")
     spec: dict[str, Any] = {}
@@ -160,6 +163,7 @@ def _rewritten(run: RunHeader) -> dict[str, Any]:
             spec[key] = value
     if (created := time_text(run.created)) is not None:
         spec["created"] = created
+    # `dataset.samples` is the size of the dataset, whatever was written of it.
     spec["dataset"] = run.dataset
     spec["config"] = run.config
     if "packages" in run.environment:
@@ -169,35 +173,35 @@ def _rewritten(run: RunHeader) -> dict[str, Any]:
 
 
 def start_of(header: dict[str, Any]) -> dict[str, Any]:
-    """What the journal of a log begins with."""
+    """The first entry of a log's journal."""
     return {"version": header.get("version", VERSION), "eval": header["eval"], "plan": header.get("plan") or {}}
 
 
 def is_made(run: RunHeader) -> bool:
     """Whether the header did not come from an Inspect log."""
-    return "eval" not in own(run.extra)
+    return "eval" not in own_extra(run.extra)
 
 
 def is_unfinished(run: RunHeader) -> bool:
     """Whether a log from Inspect has only its journal: it runs or has crashed."""
-    kept = own(run.extra)
+    kept = own_extra(run.extra)
     return run.status == "started" and "eval" in kept and "stats" not in kept
 
 
 def _with_dataset(run: RunHeader, counted: Counted) -> RunHeader:
-    """The run; where samples were left out, its dataset lists those that are written, as readers walk the list."""
+    """The run; if samples were left out, its dataset lists those that are written, as readers walk the list."""
     ids = run.dataset.get("sample_ids")
     if not isinstance(ids, list) or (not counted.ids and run.config.get("log_samples") is False):
         return run
     known, written = set(map(str, ids)), set(map(str, counted.ids))
-    whole = counted.samples == own(run.extra).get(LOGGED) or (run.status != "success" and written <= known)
+    whole = counted.samples == own_extra(run.extra).get(LOGGED) or (run.status != "success" and written <= known)
     if known == written or whole:
         return run
     return msgspec.structs.replace(run, dataset={**run.dataset, "sample_ids": counted.ids})
 
 
-def _made(run: RunHeader, counted: Counted) -> dict[str, Any]:
-    """The header for samples of another format."""
+def _new_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
+    """A header for samples of another format."""
     created = time_text(run.created) or counted.first or iso(0.0)
     task = run.task or run.name or "trajectories"
     name = run.id or counted.digest[:22]
@@ -209,6 +213,7 @@ def _made(run: RunHeader, counted: Counted) -> dict[str, Any]:
         "run_id": name,
         "created": created,
         "task": task,
+        # Ids follow from the samples: the same run always gets the same ones.
         "task_id": counted.digest[22:44],
         "task_version": 0,
         "task_attribs": {},
@@ -253,7 +258,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _scores(run: RunHeader, counted: Counted) -> list[dict[str, Any]]:
-    """The run's own aggregates, and the means of scores that it has no aggregate for."""
+    """The run's own aggregates, and the means of scores that have none."""
     found: dict[tuple[str, str | None], dict[str, Any]] = {}
     for each in run.results:
         if isinstance(each.value, bool) or not isinstance(each.value, (int, float)):

@@ -26,7 +26,7 @@ _COUNTS = {
 
 
 def as_model_event(event: dict[str, Any]) -> dict[str, Any] | None:
-    """The model event that Inspect would have written; None for any other information.
+    """The model event that Inspect would have written; None for any other info event.
 
     It has no span: that logger's spans group events, whoever acts in them."""
     data = event.get("data")
@@ -37,7 +37,7 @@ def as_model_event(event: dict[str, Any]) -> dict[str, Any] | None:
     found: dict[str, Any] = {
         "event": "model",
         "model": data["model"],
-        "input": list(_asked(data.get("messages"))),
+        "input": list(_input_messages(data.get("messages"))),
         "output": {"choices": [{"message": message}], "usage": _usage(data.get("usage"))},
         "timestamp": event.get("timestamp"),
     }
@@ -50,8 +50,8 @@ def as_model_event(event: dict[str, Any]) -> dict[str, Any] | None:
     return found
 
 
-def _asked(messages: Any) -> Iterator[dict[str, Any]]:
-    """What the model was told, under ids that tell a message of an earlier call from a new one."""
+def _input_messages(messages: Any) -> Iterator[dict[str, Any]]:
+    """What the model was given, with ids by which a message of an earlier call is recognised."""
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and message.get("role") in ("system", "user") and message.get("content"):
             yield {"id": f"asked-{sha256(encode(message)).hexdigest()[:12]}", **message}
@@ -75,12 +75,12 @@ def _detail(raw: dict[str, Any], key: str, name: str) -> int | None:
 
 
 def is_known(event: Any) -> bool:
-    """Whether Inspect knows this type of event; one that it does not know makes it refuse the whole sample."""
+    """Whether Inspect knows this type of event; an unknown one makes it refuse the whole sample."""
     return isinstance(event, dict) and event.get("event") in EVENTS
 
 
 def as_info(event: Any) -> dict[str, Any]:
-    """An event of an unknown type as a piece of information, which every reader shows."""
+    """An event of an unknown type as an info event, which every reader shows."""
     around = ("uuid", "span_id", "timestamp", "working_start")
     frame = {key: event[key] for key in around if key in event} if isinstance(event, dict) else {}
     return {**frame, "event": "info", "source": "unknown event", "data": event}

@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from pantrace.model import Violation
-from pantrace.wire.mending import mended
+from pantrace.wire.repairs import note_repair
 
 _ROUNDS = 20
 """A record may be wrong in one way after another; what is not right by then is refused."""
@@ -16,16 +16,17 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 def without_wrong(record: dict[str, Any], check: Callable[[dict[str, Any]], Iterable[Violation]]) -> dict[str, Any]:
-    """A record without the values that are wrong in it; what is missing cannot be left out."""
+    """A record without its wrong values; a missing value cannot be left out."""
     for number in range(_ROUNDS):
         places = [each.place for each in check(record) if each.level == "error" and each.place]
         if not places:
             break
+        # The sample's own data must not change.
         record = deepcopy(record) if number == 0 else record
         # From the last to the first: the numbers of list items before it stay.
         left_out = [place for place in reversed(places) if _leave_out(record, place)]
         for place in left_out:
-            mended(place, "is wrong, and left out")
+            note_repair(place, "is wrong, and left out")
         if not left_out:
             break
     return record

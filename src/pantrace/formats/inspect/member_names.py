@@ -1,11 +1,11 @@
-"""Names of the members that hold samples: Inspect finds a sample by its id in the name, as it stands."""
+"""Names of the members that hold samples: Inspect finds a sample by its unescaped id in the name."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from pantrace.wire.file_names import LONGEST, mark
+from pantrace.wire.file_names import LONGEST, hashed_name
 
 SAMPLES = "samples/"
 
@@ -19,8 +19,8 @@ def member_name(name: Any, epoch: Any) -> str:
 
 
 def log_id(name: str, epoch: int) -> str:
-    """The id that a sample has in a log: its own, slashes and all, or a safe one where no member can be named so."""
+    """A sample's id in a log: its own, slashes included, or a safe one if no member can have that name."""
     around = len(member_name("", epoch))
     if name and not _UNSAFE.search(name) and len(name.encode()) + around <= LONGEST:
         return name
-    return mark(name, LONGEST - around)
+    return hashed_name(name, LONGEST - around)

@@ -1,4 +1,4 @@
-"""What is gathered while the steps of a sample are told as messages: their names, notes on them, attachments."""
+"""What is collected while a sample's steps are written as messages: names, notes, attachments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def message_name(step: Step, place: int, prefix: str) -> str:
 
 
 class MessageDrafts:
-    """What is gathered while steps are told as messages."""
+    """Names, notes and attachments of the messages being written."""
 
     def __init__(self, attachments: dict[str, str], *, pooled: bool):
         self.attachments = attachments

@@ -12,7 +12,7 @@ from pantrace.model import Action, Part, Role, Step, StepError, Text, ToolCall, 
 from pantrace.wire.gui_calls import action_arguments
 from pantrace.wire.json import to_plain
 
-from .content import extra_of, from_parts, own, put_back, text_part, to_parts
+from .content import extra_of, from_parts, own_extra, put_back, text_part, to_parts
 from .event_index import EventIndex, times_of
 from .message_drafts import MessageDrafts
 from .tool_messages import from_result, to_tool_step
@@ -31,7 +31,7 @@ _CALL = frozenset({"id", "function", "arguments", "type"})
 
 
 def to_step(message: Any, told: EventIndex) -> Step:
-    """One message as a step, with what the model and tool events tell about it."""
+    """One message as a step, with what model and tool events say about it."""
     role = _ROLES.get(message.get("role", "")) if isinstance(message, dict) else None
     if role is None:
         return Step(role="system", kind="note", parts=(Unknown(kind="inspect:message", raw=message),))
@@ -74,7 +74,8 @@ def answer(
     choices: Any = output.get("choices") or ({},)
     at, ended = times_of(event)
     if model is None and (model := event.get("model")) is not None:
-        extra = {**extra, "inspect": {**own(extra), "model": None}}
+        # The message itself named no model: noted, so that it is written without.
+        extra = {**extra, "inspect": {**own_extra(extra), "model": None}}
     error, stop, agent = event.get("error"), choices[0].get("stop_reason"), told.agent_of(event.get("span_id"))
     for text in (model, stop, agent):
         if type(text) is not str and text is not None:
@@ -103,23 +104,23 @@ def _content(content: Any, attachments: dict[str, Any], extra: dict[str, Any]) -
     for raw in content or ():
         parts += to_parts(raw, attachments)
     if isinstance(content, list) and (not parts or (len(parts) == 1 and _is_plain(parts[0]))):
-        extra = {**extra, "inspect": {**own(extra), "content": "list"}}
+        extra = {**extra, "inspect": {**own_extra(extra), "content": "list"}}
     return parts, extra
 
 
 def _is_plain(part: Part) -> bool:
-    return isinstance(part, Text) and set(own(part.extra)) <= {"attachment"}
+    return isinstance(part, Text) and set(own_extra(part.extra)) <= {"attachment"}
 
 
 def _call(raw: dict[str, Any]) -> ToolCall:
     extra = extra_of(raw, _CALL)
     if raw.get("type") not in (None, "function"):
-        extra = {"inspect": {**own(extra), "type": raw["type"]}}
+        extra = {"inspect": {**own_extra(extra), "type": raw["type"]}}
     return ToolCall(id=raw.get("id"), name=str(raw.get("function")), arguments=raw.get("arguments"), extra=extra)
 
 
 def from_step(step: Step, name: str, telling: MessageDrafts) -> list[dict[str, Any]]:
-    """The messages that tell one step: its own, and one for each tool answer that stands in it."""
+    """The messages for one step: its own, and one for each tool answer inside it."""
     notes: dict[str, Any] = {}
     if aside := [[place, to_plain(part)] for place, part in enumerate(step.parts) if _is_foreign(part)]:
         notes["aside"] = aside
@@ -144,6 +145,7 @@ def from_step(step: Step, name: str, telling: MessageDrafts) -> list[dict[str, A
         if notes:
             telling.notes[name] = notes
         if step.role == "agent":
+            # GUI actions have no results of their own.
             messages.extend(_done(call, name, number, telling) for number, call in enumerate(calls, 1) if _is_act(call))
     for number, result in enumerate(results, 1):
         own_name = telling.unique(f"{name}.{number}")
@@ -152,13 +154,13 @@ def from_step(step: Step, name: str, telling: MessageDrafts) -> list[dict[str, A
 
 
 def is_note(step: Step) -> bool:
-    """Whether a step is no part of the conversation; a message of an unknown role is one."""
+    """Whether a step is not part of the conversation, other than a message of an unknown role."""
     first = step.parts[0] if len(step.parts) == 1 else None
     return step.kind == "note" and not (isinstance(first, Unknown) and first.kind == "inspect:message")
 
 
 def _is_foreign(part: Part) -> bool:
-    """Whether a part belongs to another format and would only stand in a reader's way."""
+    """Whether a part belongs to another format and would only be in a reader's way."""
     return isinstance(part, Unknown) and not part.kind.startswith("inspect:")
 
 
@@ -176,7 +178,7 @@ def _done(action: ToolCall | Action, name: str, number: int, telling: MessageDra
 
 def _is_content(part: Part) -> bool:
     if isinstance(part, (ToolCall, ToolResult)):
-        return "tool_use" in own(part.extra)
+        return "tool_use" in own_extra(part.extra)
     return not isinstance(part, Action)
 
 
@@ -190,7 +192,7 @@ def _own_message(
     raw = step.parts[0] if step.parts else None
     if isinstance(raw, Unknown) and raw.kind == "inspect:message" and isinstance(raw.raw, dict):
         return raw.raw
-    rest = dict(own(step.extra))
+    rest = dict(own_extra(step.extra))
     as_list = rest.pop("content", None) == "list"
     message: dict[str, Any] = {"id": name, "content": "", "role": _BACK[step.role]}
     if len(content) == 1 and isinstance(content[0], Text) and _is_plain(content[0]) and not as_list:
@@ -216,6 +218,7 @@ def from_call(call: ToolCall | Action, name: str, number: int) -> dict[str, Any]
         }
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     if call.arguments is not None and not isinstance(call.arguments, dict):
+        # inspect_ai demands an object; free text stands under this key.
         arguments = {"input": call.arguments}
     found = {"id": call.id or f"{name}.call{number}", "function": call.name, "arguments": arguments, "type": "function"}
-    return found | own(call.extra)
+    return found | own_extra(call.extra)

@@ -1,4 +1,4 @@
-"""Migrations: shapes of early logs, told in today's words. The input is not changed."""
+"""Migrations: the shapes of early logs, brought to today's. The input is not changed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def sample_today(row: dict[str, Any]) -> dict[str, Any]:
     if "score" in row and "scores" not in row:
         score = row.pop("score")
         if score is not None:
+            # The scorer's name stands only in the header: see `named_scores`.
             row["scores"] = {PLACEHOLDER: score}
     if isinstance(transcript := row.get("transcript"), dict):
         del row["transcript"]
@@ -30,7 +31,7 @@ def sample_today(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def sandbox_today(sandbox: Any) -> Any:
-    """`["docker", "compose.yaml"]` was written where an object stands today."""
+    """A sandbox as an object; early logs had a list, `["docker", "compose.yaml"]`."""
     if isinstance(sandbox, list) and sandbox:
         return {"type": sandbox[0], "config": sandbox[1] if len(sandbox) > 1 else None}
     return sandbox
@@ -78,7 +79,7 @@ def _plan_step_today(step: Any) -> Any:
 
 
 def named_scores(row: dict[str, Any], scorer: str | None) -> dict[str, Any]:
-    """A sample whose one score has the name of the run's first scorer."""
+    """A sample whose one score is named for the run's first scorer."""
     scores = row.get("scores")
     if scorer is None or not isinstance(scores, dict) or PLACEHOLDER not in scores:
         return row

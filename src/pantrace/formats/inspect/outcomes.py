@@ -6,11 +6,11 @@ from typing import Any
 
 from pantrace.model import Outcome
 
-from .content import own
+from .content import own_extra
 
 
 def outcome_of(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
-    """The error or the limit that ended a sample; what has no place in it goes to `extra`."""
+    """The error or limit that ended a sample; what has no field in it goes to `extra`."""
     error, limit = row.get("error"), row.get("limit")
     if error is not None:
         if limit is not None:
@@ -19,6 +19,7 @@ def outcome_of(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
         message = error.get("message") if isinstance(error, dict) else str(error)
         if not isinstance(error, dict):
             rest = {"error": error}
+        # A cancelled run leaves no status in the sample, only this exception's name.
         cancelled = isinstance(message, str) and message.startswith(("CancelledError", "Cancelled"))
         return Outcome(
             status="cancelled" if cancelled else "error", reason=message, extra={"inspect": rest} if rest else {}
@@ -30,10 +31,10 @@ def outcome_of(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
 
 
 def from_outcome(outcome: Outcome | None) -> dict[str, Any]:
-    """The fields of a sample that tell how it ended."""
+    """The fields of a sample that say how it ended."""
     if outcome is None:
         return {}
-    kept = own(outcome.extra)
+    kept = own_extra(outcome.extra)
     if "state" in kept:
         return {}  # told by an event of the log
     if outcome.status in ("error", "cancelled"):

@@ -1,4 +1,4 @@
-"""Pools: the events of a sample as they happened, with everything that was stored only once put back in."""
+"""A sample's events as they happened, with everything that was stored only once filled in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from pantrace.model import Sample
 
 from .attachments import resolve
-from .content import own
+from .content import own_extra
 
 
 def resolved_events(sample: Sample, *, attachments: bool = True) -> Iterator[dict[str, Any]]:
@@ -16,7 +16,7 @@ def resolved_events(sample: Sample, *, attachments: bool = True) -> Iterator[dic
 
     Messages are shared between events, not copied: do not change them."""
     trajectory = sample.trajectory
-    kept = own(trajectory.extra) if trajectory is not None else {}
+    kept = own_extra(trajectory.extra) if trajectory is not None else {}
     texts: dict[str, str] = {}
     if attachments and trajectory is not None:
         texts = {**(kept.get("attachments") or {}), **_in_steps(trajectory.steps)}
@@ -35,26 +35,29 @@ def resolved_events(sample: Sample, *, attachments: bool = True) -> Iterator[dic
 def _with_pools(event: dict[str, Any], messages: list[Any], calls: list[Any]) -> dict[str, Any]:
     if (refs := event.get("input_refs")) is not None:
         event = {key: value for key, value in event.items() if key != "input_refs"}
-        event["input"] = [*(event.get("input") or ()), *_taken(messages, refs)]
+        event["input"] = [*(event.get("input") or ()), *_from_pool(messages, refs)]
     call = event.get("call")
     if isinstance(call, dict) and call.get("call_refs") is not None:
-        request = {**(call.get("request") or {}), call.get("call_key") or "messages": _taken(calls, call["call_refs"])}
+        request = {
+            **(call.get("request") or {}),
+            call.get("call_key") or "messages": _from_pool(calls, call["call_refs"]),
+        }
         rest = {key: value for key, value in call.items() if key not in ("call_refs", "call_key")}
         event = {**event, "call": {**rest, "request": request}}
     return event
 
 
-def _taken(pool: list[Any], refs: Any) -> list[Any]:
+def _from_pool(pool: list[Any], refs: Any) -> list[Any]:
     return [item for begin, end in refs for item in pool[begin:end]]
 
 
 def _in_steps(steps: Any) -> dict[str, str]:
-    """Attachments that stand in the steps."""
+    """Attachments that the steps hold."""
     found: dict[str, str] = {}
     for step in steps:
         for part in step.parts:
             for each in (part, *getattr(part, "media", ())):
-                key = own(getattr(each, "extra", {})).get("attachment")
+                key = own_extra(getattr(each, "extra", {})).get("attachment")
                 if key is None:
                     continue
                 data = getattr(each, "data", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,17 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Run, RunHeader, Sample, Source, with_samples
-from pantrace.wire import files, ziplog
-from pantrace.wire.cuts import Cutting, by_weight
+from pantrace.wire import files, zip_archive
 from pantrace.wire.declared_types import fits
+from pantrace.wire.difference import SAME, difference
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode, misfit, typed_decoder
-from pantrace.wire.pace import tell_place
-from pantrace.wire.remainder import SAME, difference
+from pantrace.wire.input_cuts import Cutting, by_weight
+from pantrace.wire.input_span import Span
+from pantrace.wire.json import decode, first_misfit, typed_decoder
+from pantrace.wire.optional import object_of
+from pantrace.wire.progress import report_place
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
-from pantrace.wire.span import Span
 
 from .header import LOGGED, START_NOTE, start_of, to_header
 from .member_names import SAMPLES
@@ -50,9 +52,9 @@ def is_archive(path: Path) -> bool:
 
 
 def plan(path: Path, cutting: Cutting) -> Iterator[Span]:
-    """Ranges of the samples of an archive, by their sizes unpacked."""
+    """Ranges of an archive's samples, by unpacked size."""
     if is_archive(path):
-        with ziplog.reading(path) as archive:
+        with zip_archive.reading(path) as archive:
             yield from by_weight(map(archive.size, sample_names(archive)), cutting.size)
 
 
@@ -65,35 +67,38 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     """A log; its samples are read while they are iterated."""
     if not is_archive(path):
         return _open_document(path, on_broken)
-    with ziplog.reading(path) as archive:
+    with zip_archive.reading(path) as archive:
         raw = archive_header(archive)
+        # A member of its own in archives, a key of the document in `.json` logs.
         if REDUCTIONS in archive:
             raw["reductions"] = member(archive, REDUCTIONS)
-        header, source = _run(raw, path, **_start_note(archive, raw), **_logged(raw, len(sample_names(archive))))
+        header, source = _run(raw, path, **_start_note(archive, raw), **_count_note(raw, len(sample_names(archive))))
     scorer = _first_scorer(raw)
 
     def samples() -> Iterator[Sample]:
-        with ziplog.reading(path) as archive:
-            summarised, names = _summarised(archive), sample_names(archive)
+        with zip_archive.reading(path) as archive:
+            summarised = _summaries_by_sample(archive) if span is None else _summarised_once(path, *_state(path))
+            names = sample_names(archive)
             # A log that breaks the id rule still has its summaries in the order of its samples.
             in_order = list(summarised.values()) if len(summarised) == len(names) else [None] * len(names)
             wanted = slice(span.begin, span.end) if span is not None else slice(None)
             chosen = [*zip(names[wanted], in_order[wanted], strict=True)]
             for number, (name, beside) in enumerate(chosen):
-                tell_place(number, len(chosen))
+                report_place(number, len(chosen))
                 place = Source(**{**_plain(source), "place": name})
-                for row, sample in loaded(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
+                for row, sample in load_sample(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
                     told = summarised.get(_key(row), beside)
                     yield sample if told is None else with_summary(sample, row, told)
 
     return with_samples(header, samples())
 
 
-def _start_note(archive: ziplog.Archive, raw: dict[str, Any]) -> dict[str, Any]:
-    """How the journal of a finished log begins, where that is not with what its header says."""
+def _start_note(archive: zip_archive.Archive, raw: dict[str, Any]) -> dict[str, Any]:
+    """How the journal of a finished log begins, if that differs from its header."""
     if HEADER not in archive or not isinstance(raw.get("eval"), dict):
         return {}
     if START not in archive:
+        # Written again without it, as it was.
         return {START_NOTE: None}
     try:
         change = difference(start_of(raw), member(archive, START))
@@ -102,10 +107,10 @@ def _start_note(archive: ziplog.Archive, raw: dict[str, Any]) -> dict[str, Any]:
     return {} if change is SAME else {START_NOTE: change}
 
 
-def _logged(raw: dict[str, Any], count: int) -> dict[str, Any]:
-    """How many samples a log has, where that is not what its list of ids and its epochs promise."""
+def _count_note(raw: dict[str, Any], count: int) -> dict[str, Any]:
+    """How many samples a log has, if that differs from its list of ids and epochs."""
     spec = raw.get("eval")
-    spec = spec if isinstance(spec, dict) else {}
+    spec = object_of(spec)
     dataset, config = spec.get("dataset"), spec.get("config")
     ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
     if not isinstance(ids, list):
@@ -116,12 +121,12 @@ def _logged(raw: dict[str, Any], count: int) -> dict[str, Any]:
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str]:
-    """What a sample is found by; ids of any type, as a broken log may have them."""
+    """The key of a sample: id and epoch as text, as a broken log may have them in any type."""
     return str(row.get("id")), str(row.get("epoch"))
 
 
-def _summarised(archive: ziplog.Archive) -> dict[tuple[str, str], Summarised]:
-    """What a log says of each sample in short."""
+def _summaries_by_sample(archive: zip_archive.Archive) -> dict[tuple[str, str], Summarised]:
+    """The summary of each sample in a log."""
     found: dict[tuple[str, str], Summarised] = {}
     for name in (*sorted_journal(archive, JOURNAL), *((SUMMARIES,) if SUMMARIES in archive else ())):
         number = name.removeprefix(JOURNAL).removesuffix(".json")
@@ -137,6 +142,18 @@ def _summarised(archive: ziplog.Archive) -> dict[tuple[str, str], Summarised]:
     return found
 
 
+def _state(path: Path) -> tuple[int, int, int]:
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@lru_cache(maxsize=1)
+def _summarised_once(path: Path, _inode: int, _size: int, _changed: int) -> dict[tuple[str, str], Summarised]:
+    """The same, for all spans that one process reads: each needs those of all samples, and a log has many spans."""
+    with zip_archive.reading(path) as archive:
+        return _summaries_by_sample(archive)
+
+
 def _plain(source: Source) -> dict[str, Any]:
     return msgspec.structs.asdict(source)
 
@@ -144,20 +161,20 @@ def _plain(source: Source) -> dict[str, Any]:
 def _open_document(path: Path, on_broken: OnBroken) -> Run:
     raw = document(path)
     rows = raw.pop("samples", None) or []
-    header, source = _run(raw, path, **_logged(raw, len(rows)))
+    header, source = _run(raw, path, **_count_note(raw, len(rows)))
     scorer = _first_scorer(raw)
 
     def samples() -> Iterator[Sample]:
         for number, row in enumerate(rows, 1):
             place = Source(**{**_plain(source), "place": f"samples[{number - 1}]"})
-            for _, sample in loaded(lambda row=row: decode_row(row), scorer, place, on_broken):  # type: ignore[misc]
+            for _, sample in load_sample(lambda row=row: decode_row(row), scorer, place, on_broken):  # type: ignore[misc]
                 yield sample
 
     return with_samples(header, samples())
 
 
 def document(path: Path) -> dict[str, Any]:
-    """A `.json` log: everything decoded but the samples, which stay raw until they are asked for."""
+    """A `.json` log, decoded except for its samples, which stay raw until they are needed."""
     data = files.read_all(path)
     try:
         parts = _parts(data)
@@ -177,20 +194,21 @@ def document(path: Path) -> dict[str, Any]:
 
 
 def decode_row(row: Any) -> Any:
-    """A sample of a document, decoded when it is still raw."""
+    """A sample of a document, decoded if it is still raw."""
     return decode(bytes(row)) if isinstance(row, msgspec.Raw) else row
 
 
-def loaded(
+def load_sample(
     read: Callable[[], Any], scorer: str | None, source: Source, on_broken: OnBroken
 ) -> Iterator[tuple[dict[str, Any], Sample]]:
-    """One sample with its row; none when it is broken, which is reported."""
+    """One sample with its row; nothing if it is broken, which is reported."""
     try:
         row = read()
         if isinstance(row, dict) and "score" in row:
             row = named_scores(sample_today(row), scorer)
         sample = load(row)
-        if not fits(sample, steps=False) and (why := misfit(sample, Sample)) is not None:
+        # The quick look first; the slow one only if it fails, as it must find the place.
+        if not fits(sample, steps=False) and (why := first_misfit(sample, Sample)) is not None:
             raise ReadError(why, remedy="is --from right, and was the file edited by hand?")
     except ReadError as error:
         on_broken(ReadError(error.message, path=source.path, place=error.place or source.place, remedy=error.remedy))
@@ -228,8 +246,8 @@ def _first_scorer(raw: dict[str, Any]) -> str | None:
     return first.get("name") if isinstance(first, dict) else None
 
 
-def archive_header(archive: ziplog.Archive) -> dict[str, Any]:
-    """The header of an archive; without header.json the run has crashed or goes on: status "started"."""
+def archive_header(archive: zip_archive.Archive) -> dict[str, Any]:
+    """An archive's header; without header.json the run has crashed or still runs (status "started")."""
     if HEADER in archive:
         raw = member(archive, HEADER)
         if not isinstance(raw, dict):
@@ -244,6 +262,7 @@ def archive_header(archive: ziplog.Archive) -> dict[str, Any]:
         raise ReadError("not an object", path=archive.path, place=START)
     if not isinstance(start.get("eval"), dict):
         # The shape of the Inspect log guide: the fields of `eval` without the frame around them.
+        # inspect_ai writes `{version, eval, plan}`.
         start = {"eval": start}
     updates = sorted_journal(archive, UPDATES)
     found = {**start, "status": "started"}
@@ -252,7 +271,7 @@ def archive_header(archive: ziplog.Archive) -> dict[str, Any]:
     return found
 
 
-def member(archive: ziplog.Archive, name: str) -> Any:
+def member(archive: zip_archive.Archive, name: str) -> Any:
     """The decoded content of a member."""
     try:
         return decode(archive.read(name))
@@ -261,12 +280,12 @@ def member(archive: ziplog.Archive, name: str) -> Any:
         raise ReadError(error.message, path=archive.path, place=place, remedy=error.remedy) from None
 
 
-def sample_names(archive: ziplog.Archive) -> list[str]:
-    """Members that hold samples. Their ids stand inside: a name may hold slashes and spaces."""
+def sample_names(archive: zip_archive.Archive) -> list[str]:
+    """Members that hold samples. Ids are read from inside: a name may contain slashes and spaces."""
     return [name for name in archive.members if name.startswith(SAMPLES) and name.endswith(".json")]
 
 
-def sorted_journal(archive: ziplog.Archive, folder: str) -> list[str]:
+def sorted_journal(archive: zip_archive.Archive, folder: str) -> list[str]:
     """Members of a journal folder by number."""
     names = [name for name in archive.members if name.startswith(folder) and name.endswith(".json")]
     stems = {name: name.removeprefix(folder).removesuffix(".json") for name in names}
@@ -278,10 +297,10 @@ def _list(value: Any) -> list[Any]:
 
 
 def summaries(path: Path) -> list[dict[str, Any]]:
-    """The summaries of a log without touching its samples; a running or crashed log gives those of its journal."""
+    """The summaries of a log, without reading its samples; for a running or crashed log those of its journal."""
     if not is_archive(path):
         return []
-    with ziplog.reading(path) as archive:
+    with zip_archive.reading(path) as archive:
         names = [SUMMARIES] if SUMMARIES in archive else sorted_journal(archive, JOURNAL)
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for name in names:
@@ -290,6 +309,7 @@ def summaries(path: Path) -> list[dict[str, Any]]:
                 raise ReadError("expected a list of summaries", path=str(path), place=name)
             for each in value:
                 if isinstance(each, dict):
+                    # A sample that ran again has two summaries; the last one counts.
                     found.pop(_key(each), None)
                     found[_key(each)] = each
         return list(found.values())

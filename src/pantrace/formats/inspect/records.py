@@ -1,4 +1,4 @@
-"""What single records of a log must be: a sample, and a header. What inspect_ai refuses is an error."""
+"""What single records of a log (a sample, a header) must be; what inspect_ai refuses is an error."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def check(row: Any) -> Iterator[Violation]:
         return
     row = sample_today(row)
     yield from violations(row, SAMPLE)
+    # Apart from the shape: these are only the guide's demands, and so warnings.
     yield from violations(row, SAMPLE_DEMANDS)
     yield from check_usage(row.get("model_usage"), "model_usage")
     for key in ("started_at", "completed_at"):
@@ -36,7 +37,7 @@ def _event(event: Any, place: str) -> Iterator[Violation]:
         return
     kind = event.get("event")
     if not isinstance(kind, str) or kind not in EVENTS:
-        yield error(f"{kind!r} is none of the 25 event types; inspect_ai refuses the whole sample", f"{place}.event")
+        yield error(f"{kind!r} is not one of the 25 event types; inspect_ai refuses the whole sample", f"{place}.event")
         return
     yield from violations(event, EVENTS[kind], place)
     if kind == "score":
@@ -48,7 +49,7 @@ def _event(event: Any, place: str) -> Iterator[Violation]:
 
 
 def _time(value: Any, place: str, *, empty: bool = True) -> Iterator[Violation]:
-    """What is wrong with a time; `empty` text stands for none where Inspect itself writes it."""
+    """What is wrong with a time; `empty` text is allowed where Inspect itself writes it."""
     if value is None or (value == "" and empty):
         return
     if not isinstance(value, str):
@@ -64,7 +65,8 @@ def _time(value: Any, place: str, *, empty: bool = True) -> Iterator[Violation]:
 
 
 def check_usage(usage: Any, place: str) -> Iterator[Violation]:
-    """Usage is keyed by model name: flat counts break readers, an empty object leaves the Models tab empty."""
+    """Check usage, which is keyed by model name: flat counts break readers, an empty object leaves the Models tab
+    empty."""
     if usage is None:
         return
     if not isinstance(usage, dict):
@@ -72,7 +74,7 @@ def check_usage(usage: Any, place: str) -> Iterator[Violation]:
     elif not usage:
         yield warning("is empty: the Models tab shows nothing", place)
     elif any(not isinstance(value, dict) for value in usage.values()):
-        yield error("must be keyed by model name, holds the counts themselves", place)
+        yield error("must be keyed by model name, but has the counts themselves", place)
     else:
         for model, counts in usage.items():
             yield from violations(counts, USAGE, f"{place}.{model}")

@@ -2,7 +2,7 @@
 
 Reading: `messages` are the steps; events add what they know (see `event_index`, `threads`) and stay whole, with their
 pools, under `trajectory.extra["inspect"]`. Writing uses them again; for a sample of another format they are made (see
-`build_events`). What Inspect has no word for lies in `metadata.pantrace` (see `wire.remainder`).
+`build_events`). What Inspect has no word for lies in `metadata.pantrace` (see `wire.difference`).
 """
 
 from __future__ import annotations
@@ -13,41 +13,39 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
-from pantrace.model import Agent, Case, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, said
-from pantrace.wire.carried import CARRIER, without_notes
-from pantrace.wire.json import misfit, unknown_keys
-from pantrace.wire.remainder import SAME, apply_difference, difference
+from pantrace.model import Agent, Case, Sample, Step, Tool, Trajectory, Usage, is_prompt, reports, step_text
+from pantrace.wire.difference import SAME, apply_difference, difference
+from pantrace.wire.json import first_misfit, unknown_keys
+from pantrace.wire.pantrace_key import CARRIER, without_notes
 from pantrace.wire.times import from_iso, iso
 
+from .a2a_remarks import ending_of
 from .build_events import build_events
-from .content import own
+from .cases import CASE_KEYS, case_of
+from .content import own_extra
+from .deviation import EXACT, annotate, deviation, is_current, restore
 from .event_index import EventIndex, notes_of, output_message
-from .exact import EXACT, annotate, deviation, is_current, restore
 from .member_names import log_id
 from .message_drafts import MessageDrafts, message_name
 from .messages import from_step, is_note
 from .migration import sample_today
 from .outcomes import from_outcome, outcome_of
 from .records import check
-from .remarks import ending_of
 from .repair import repaired_sample
 from .scores import from_scores, to_scores
 from .summary import FLUSH, FLUSHED, SUMMARY
 from .threads import add_threads, main_steps, with_notes
 from .usage import by_model, from_usage, to_usage
 
-_CASE = ("sandbox", "files", "setup", "description")
 _SAMPLE = ("invalidation",)
 _MAPPED = frozenset(
     {
         *("id", "epoch", "input", "choices", "target", "metadata", "messages", "scores", "store", "model_usage"),
-        *("started_at", "completed_at", "uuid", "error", "limit", *_CASE, *_SAMPLE),
+        *("started_at", "completed_at", "uuid", "error", "limit", *CASE_KEYS, *_SAMPLE),
     }
 )
 _AS_READ = frozenset({EXACT, SUMMARY, FLUSHED, FLUSH})
 """Notes on how a sample stood in its log, which are read from there again."""
-_LABEL = 100
-"""Longest metadata text that counts as a label."""
 
 
 def load(row: Any) -> Sample:
@@ -62,14 +60,18 @@ def load(row: Any) -> Sample:
     meant = apply_difference(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
         # Another program has added events since: they must not vanish with those that can be made again.
-        kept = {**own(sample.trajectory.extra), "attachments": row.get("attachments") or {}, "uuid": row.get("uuid")}
+        kept = {
+            **own_extra(sample.trajectory.extra),
+            "attachments": row.get("attachments") or {},
+            "uuid": row.get("uuid"),
+        }
         extra = {**meant.trajectory.extra, "inspect": kept}
         meant = msgspec.structs.replace(meant, trajectory=msgspec.structs.replace(meant.trajectory, extra=extra))
     return meant
 
 
 def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Sample:
-    """The sample with a note of what its row says in other words than those it would be written in."""
+    """The sample with a note of how its row differs from what would be written."""
     try:
         if as_read is row and is_current(row):
             return sample
@@ -98,51 +100,6 @@ def _sample(row: dict[str, Any]) -> Sample:
     )
 
 
-def case_of(row: dict[str, Any]) -> Case:
-    """What a sample asks and expects: of a log, or of a dataset."""
-    extra: dict[str, Any] = {key: row[key] for key in _CASE if row.get(key) is not None}
-    question, target, metadata = row.get("input"), row.get("target"), row.get("metadata")
-    if not isinstance(question, str):
-        if question is not None:
-            extra["input"] = question
-        question = _last_words(question)
-    if not isinstance(target, str):
-        if target is not None:
-            extra["target"] = target
-        target = "\n".join(map(str, target)) if isinstance(target, list) else None
-    labels: dict[str, str] = {}
-    rest: dict[str, Any] = {}
-    for key, value in metadata.items() if isinstance(metadata, dict) else ():
-        if isinstance(value, str) and len(value) <= _LABEL and "\n" not in value:
-            labels[key] = value
-        elif key != CARRIER:
-            rest[key] = value
-    if rest:
-        extra["metadata"] = rest
-    choices = row.get("choices")
-    return Case(
-        id=str(row["id"]),
-        question=question,
-        reference=target or None,
-        choices=tuple(map(str, choices)) if isinstance(choices, list) else None,
-        labels=labels,
-        extra={"inspect": extra} if extra else {},
-    )
-
-
-def _last_words(messages: Any) -> str | None:
-    for message in reversed(messages if isinstance(messages, list) else []):
-        if isinstance(message, dict) and message.get("role") == "user":
-            content = message.get("content")
-            if isinstance(content, str):
-                return content
-            texts = [
-                part.get("text") for part in content or () if isinstance(part, dict) and part.get("type") == "text"
-            ]
-            return "\n\n".join(text for text in texts if isinstance(text, str)) or None
-    return None
-
-
 def _trajectory(row: dict[str, Any]) -> Trajectory:
     extra = {key: value for key, value in row.items() if key not in _MAPPED and value is not None}
     attachments = row.get("attachments") or {}
@@ -158,7 +115,7 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
     name = row.get("uuid")
     children = add_threads(main, told, name)
     steps = with_notes(main.steps, told, None)
-    if attachments and (used := _used(steps)):
+    if attachments and (used := _used_attachments(steps)):
         extra["attachments"] = {key: value for key, value in attachments.items() if key not in used}
     for key in ("started_at", "completed_at"):
         if row.get(key) is not None and from_iso(row[key]) is None:
@@ -178,18 +135,18 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
         children=children,
         extra={"inspect": extra} if extra else {},
     )
-    if not told.sure and (why := misfit(found, Trajectory)) is not None:
+    if not told.sure and (why := first_misfit(found, Trajectory)) is not None:
         raise ReadError(f"trajectory.{why}", remedy="was the file edited by hand?")
     return found
 
 
 def _response(row: dict[str, Any], steps: list[Step]) -> str | None:
-    """The answer of a log that states it as a text, where no choice and no message tells it."""
+    """The answer of a log that only states it as text, in no choice and no message."""
     output = row.get("output")
     if not isinstance(output, dict) or output.get("choices") or row.get("messages"):
         return None
     text = output.get("text")
-    return text if isinstance(text, str) and text and not any(said(step) == text for step in steps) else None
+    return text if isinstance(text, str) and text and not any(step_text(step) == text for step in steps) else None
 
 
 def _usage(raw: Any, extra: dict[str, Any]) -> dict[str, Usage] | None:
@@ -220,15 +177,15 @@ def _agents(told: EventIndex) -> tuple[Agent, ...]:
     return (Agent(name=name or "main", model=first.get("model"), tools=tools),)
 
 
-def _used(steps: list[Step]) -> set[str]:
-    """Attachments that stand in the steps and need not be kept beside them."""
+def _used_attachments(steps: list[Step]) -> set[str]:
+    """Attachments that the steps hold, so that they need not be kept beside them."""
     found: set[str] = set()
     for step in steps:
-        if own(step.extra).get("beside"):
+        if own_extra(step.extra).get("beside"):
             continue
         for part in step.parts:
             for each in (part, *getattr(part, "media", ())):
-                key = own(getattr(each, "extra", {})).get("attachment")
+                key = own_extra(getattr(each, "extra", {})).get("attachment")
                 if key is not None:
                     found.add(key)
     return found
@@ -237,10 +194,11 @@ def _used(steps: list[Step]) -> set[str]:
 def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     """One sample as an EvalSample object that Inspect reads."""
     try:
-        row = _readable(restore(_row(sample), own(sample.extra)))
+        row = _readable(restore(_row(sample), own_extra(sample.extra)))
         told = _sample(sample_today(row))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError, ReadError) as error:
         raise SampleRefused(f"cannot be written as an Inspect sample: {error}") from None
+    # Read back at once: what Inspect's shape cannot hold is kept in the metadata.
     change = difference(told, _sourceless(sample))
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
@@ -249,7 +207,7 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
 
 
 def _readable(row: dict[str, Any]) -> dict[str, Any]:
-    """A row that inspect_ai reads, set right where that is needed."""
+    """A row that inspect_ai reads, repaired if needed."""
     if not any(each.level == "error" for each in check(row)):
         return row
     row = repaired_sample(row)
@@ -260,7 +218,7 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sourceless(sample: Sample) -> Sample:
-    """Where a trajectory was read is not what it says."""
+    """A sample without where it was read and without notes on its file, neither of which is part of what it says."""
 
     def bare(trajectory: Trajectory | None) -> Trajectory | None:
         if trajectory is None:
@@ -269,8 +227,8 @@ def _sourceless(sample: Sample) -> Sample:
         return msgspec.structs.replace(trajectory, source=None, children=children)
 
     sample = without_notes(sample)
-    if own(sample.extra).keys() & _AS_READ:
-        kept = {key: value for key, value in own(sample.extra).items() if key not in _AS_READ}
+    if own_extra(sample.extra).keys() & _AS_READ:
+        kept = {key: value for key, value in own_extra(sample.extra).items() if key not in _AS_READ}
         extra = unknown_keys(sample.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
         sample = msgspec.structs.replace(sample, extra=extra)
     return msgspec.structs.replace(sample, trajectory=bare(sample.trajectory), expected=bare(sample.expected))
@@ -278,10 +236,10 @@ def _sourceless(sample: Sample) -> Sample:
 
 def _row(sample: Sample) -> dict[str, Any]:
     trajectory = sample.trajectory or Trajectory()
-    kept = dict(own(trajectory.extra))
+    kept = dict(own_extra(trajectory.extra))
     case = sample.case or Case()
-    case_kept = own(case.extra)
-    name, epoch = own(sample.extra).get("id"), sample.epoch or 1
+    case_kept = own_extra(case.extra)
+    name, epoch = own_extra(sample.extra).get("id"), sample.epoch or 1
     row: dict[str, Any] = {
         "id": name if name is not None and str(name) == sample.id else log_id(sample.id, epoch),
         "epoch": epoch,
@@ -290,25 +248,27 @@ def _row(sample: Sample) -> dict[str, Any]:
     }
     if case.choices is not None:
         row["choices"] = list(case.choices)
-    row |= {key: value for key, value in case_kept.items() if key in _CASE}
+    row |= {key: value for key, value in case_kept.items() if key in CASE_KEYS}
     attachments: dict[str, str] = dict(kept.pop("attachments", None) or {})
+    # A log from Inspect always has events, if only an empty list.
     foreign = "events" not in kept
     drafts = MessageDrafts(attachments, pooled=foreign)
     row["messages"] = _messages(trajectory, drafts, _identity(sample))
     row["scores"] = from_scores(sample.scores)
-    if not sample.scores and "scores" in own(sample.extra):
+    if not sample.scores and "scores" in own_extra(sample.extra):
         del row["scores"]
     row["metadata"] = {**case.labels, **case_kept.get("metadata", {})}
     row["store"] = trajectory.state or {}
     row |= _times(trajectory)
     if foreign or trajectory.id is not None:
+        # Two samples may share a trajectory's id; a uuid must be unique.
         row["uuid"] = _identity(sample) if foreign else trajectory.id
     row |= from_outcome(trajectory.outcome)
-    row |= {key: value for key, value in own(sample.extra).items() if key in _SAMPLE}
+    row |= {key: value for key, value in own_extra(sample.extra).items() if key in _SAMPLE}
     usage = {model or _model(trajectory): from_usage(each) for model, each in (trajectory.usage or {}).items()}
     if foreign:
         row |= build_events(sample, row, drafts)
-        usage = usage or _counted(trajectory)
+        usage = usage or _usage_by_model(trajectory)
     row["model_usage"] = kept.pop("model_usage", None) or usage
     row["attachments"] = attachments
     if drafts.notes:
@@ -320,22 +280,23 @@ def _question(sample: Sample) -> str:
     if sample.case is not None and sample.case.question is not None:
         return sample.case.question
     steps = sample.trajectory.steps if sample.trajectory is not None else ()
-    return next((words for step in steps if is_prompt(step) and (words := said(step))), "")
+    return next((words for step in steps if is_prompt(step) and (words := step_text(step))), "")
 
 
 def _identity(sample: Sample) -> str:
-    """What no other sample of the log has; two samples may well share a trajectory's id."""
+    """A name that no other sample of the log has; two samples may share a trajectory's id."""
     return hashlib.sha256(f"{sample.id}\n{sample.epoch}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
 
 
 def _messages(trajectory: Trajectory, drafts: MessageDrafts, identity: str) -> list[Any]:
-    """The conversation. Notes are no part of it: they are told as events."""
+    """The conversation as messages; notes are not part of it and become events."""
     messages: list[Any] = []
-    foreign = "events" not in own(trajectory.extra)
-    answers = set() if foreign else _answer_ids(own(trajectory.extra)["events"])
+    foreign = "events" not in own_extra(trajectory.extra)
+    answers = set() if foreign else _answer_ids(own_extra(trajectory.extra)["events"])
+    # A log that pantrace wrote before has prefixed ids already.
     prefixed = foreign or any(isinstance(each, str) and each.startswith(f"{identity[:12]}.") for each in answers)
     for place, step in enumerate(trajectory.steps):
-        if is_note(step) or (own(step.extra).get("beside") and not foreign):
+        if is_note(step) or (own_extra(step.extra).get("beside") and not foreign):
             continue
         name = message_name(step, place, identity) if prefixed or step.id is None else step.id
         told = from_step(step, drafts.unique(name) if foreign else name, drafts)
@@ -357,11 +318,11 @@ def _answer_ids(events: Any) -> set[Any]:
 
 
 def _times(trajectory: Trajectory) -> dict[str, Any]:
-    """When a sample began and ended, and how long it took and worked. Where a source does not say it of the whole, its
-    first and last step do; a log that was one before keeps its own numbers."""
+    """When a sample began and ended, and how long it took and worked. If the source does not say, its first and last
+    step do; a log from Inspect keeps its own numbers."""
     begin, end = trajectory.created, trajectory.ended
     found: dict[str, Any] = {}
-    if "events" not in own(trajectory.extra):
+    if "events" not in own_extra(trajectory.extra):
         moments = [moment for step in trajectory.steps for moment in (step.at, step.ended) if moment is not None]
         begin = begin if begin is not None else min(moments, default=None)
         end = end if end is not None else max(moments, default=None)
@@ -382,12 +343,12 @@ def _times(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _model(trajectory: Trajectory) -> str:
-    """The model that did most of the work; Inspect's word for none where none is named."""
+    """The model that did most of the work; Inspect's "none/none" if none is named."""
     names = [step.model for step in trajectory.steps if step.model] + [a.model for a in trajectory.agents if a.model]
     return max(names, key=names.count) if names else "none/none"
 
 
-def _counted(trajectory: Trajectory) -> dict[str, Any]:
+def _usage_by_model(trajectory: Trajectory) -> dict[str, Any]:
     pairs = []
     for step in trajectory.steps:
         if step.usage is not None and step.kind != "copied":

@@ -9,14 +9,14 @@ from pantrace.model import Maker, Score
 from pantrace.wire.json import NonFinite
 from pantrace.wire.optional import object_of
 
-from .content import own
+from .content import own_extra
 
 _KNOWN = frozenset({"value", "explanation", "metadata"})
 _NAN = NonFinite("NaN")
 
 
 def to_scores(raw: Any) -> tuple[Score, ...]:
-    """The scores of a sample by name."""
+    """The scores of a sample."""
     if not isinstance(raw, dict):
         return ()
     return tuple(_to_score(str(name), score) for name, score in raw.items())
@@ -35,6 +35,7 @@ def _to_score(name: str, raw: Any) -> Score:
             extra["metadata"] = metadata
         details, value = {"value": value}, None
     elif isinstance(value, float) and not math.isfinite(value):
+        # Infinity is no word for "unscored", so its literal is kept.
         if str(value) != "nan":
             extra["value"] = value
         value, status = None, "unscored"
@@ -48,13 +49,14 @@ def _to_score(name: str, raw: Any) -> Score:
         explanation=raw.get("explanation"),
         details=details,
         maker=Maker(name=name),
+        # P (partial) and N (no answer) are neither.
         passed={"C": True, "I": False}.get(value) if isinstance(value, str) else None,
         extra={"inspect": extra} if extra else {},
     )
 
 
 def from_scores(scores: tuple[Score, ...]) -> dict[str, Any]:
-    """Scores by name; of several with one name each gets its own."""
+    """Scores by name; several of one name get numbers."""
     found: dict[str, Any] = {}
     for score in scores:
         name, number = score.name, 2
@@ -65,12 +67,13 @@ def from_scores(scores: tuple[Score, ...]) -> dict[str, Any]:
 
 
 def _from_score(score: Score) -> dict[str, Any]:
-    extra = own(score.extra)
+    extra = own_extra(score.extra)
     found: dict[str, Any] = {"value": score.value}
     if score.value is None:
         if score.status == "scored" and set(score.details) == {"value"}:
             found["value"] = score.details["value"]
         else:
+            # inspect_ai demands a value; NaN is its own word for no score.
             found["value"] = _NAN
     if score.explanation is not None:
         found["explanation"] = score.explanation

@@ -1,13 +1,13 @@
 """What the parts of a log must look like: what inspect_ai 0.3.285 refuses is an error, what only the Inspect log guide
-demands is a warning. Shapes also say what is made of a value that another program wrote in another way (`wire.fit`)."""
+demands is a warning. Shapes also say what is made of a value that another program wrote in another way
+(`wire.shape_repair`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pantrace.wire.fit import as_text
-from pantrace.wire.json import NonFinite
-from pantrace.wire.shape import ANY, default, document, each, essential, mend, one_of
+from pantrace.wire.json import NonFinite, text_or_json
+from pantrace.wire.shape import ANY, default, document, each, essential, one_of, repairable
 
 _TEXT = (str, None)
 _NUMBER = (float, None)
@@ -22,8 +22,10 @@ def _is_part(value: Any) -> bool:
 
 USAGE = {"input_tokens?": int, "output_tokens?": int, "total_tokens?": int, "total_cost?": _NUMBER}
 
-ERROR = mend(
-    {"message": str, "traceback": str, "traceback_ansi": str}, lambda value: {"message": as_text(value)}, _AN_OBJECT
+ERROR = repairable(
+    {"message": str, "traceback": str, "traceback_ansi": str},
+    lambda value: {"message": text_or_json(value)},
+    _AN_OBJECT,
 )
 
 TOOL_ERRORS = (
@@ -33,21 +35,23 @@ TOOL_ERRORS = (
 STOPS = ("stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown")
 LIMITS = ("context", "time", "working", "message", "token", "turn", "cost", "operator", "custom")
 
-TOOL_ERROR = mend(
+TOOL_ERROR = repairable(
     {"type": one_of(*TOOL_ERRORS, otherwise="unknown"), "message": str},
-    lambda value: {"message": as_text(value)},
+    lambda value: {"message": text_or_json(value)},
     _AN_OBJECT,
 )
 
 _CALLED: dict[str, Any] = {
     "id": default(str, lambda place: f"call_{place}"),
     "function": default(str, "unknown"),
-    "arguments": mend(dict, lambda value: {"value": value}, _AN_OBJECT),
+    "arguments": repairable(dict, lambda value: {"value": value}, _AN_OBJECT),
 }
 CALL = {**_CALLED, "type?": one_of("function", "custom"), "parse_error?": _TEXT}
 
 _PARTS = ("text", "reasoning", "image", "audio", "video", "data", "tool_use", "document")
-_PART = mend({"type": one_of(*_PARTS)}, lambda value: {"type": "text", "text": as_text(value)}, "is text now", _is_part)
+_PART = repairable(
+    {"type": one_of(*_PARTS)}, lambda value: {"type": "text", "text": text_or_json(value)}, "is text now", _is_part
+)
 
 _MESSAGE = {
     "role": one_of("system", "user", "assistant", "tool", otherwise="user"),
@@ -61,10 +65,10 @@ _MESSAGE = {
     "function?": _TEXT,
     "tool_call_id?": (str, [str], None),
 }
-MESSAGE = mend(
+MESSAGE = repairable(
     _MESSAGE,
-    lambda value: {"role": "user", "content": as_text(value)},
-    "is no message, and told as the user's words",
+    lambda value: {"role": "user", "content": text_or_json(value)},
+    "is not a message, and written as the user's text",
     lambda value: isinstance(value, dict) and value.get("role") in ("system", "user", "assistant", "tool"),
 )
 ANSWER = {**_MESSAGE, "role": one_of("assistant", otherwise="assistant")}
@@ -80,9 +84,9 @@ OUTPUT = {
     "metadata?": _OBJECT,
 }
 
-SCORE = mend(
+SCORE = repairable(
     {
-        "value": mend(
+        "value": repairable(
             (str, float, bool, list, dict), lambda _: NonFinite("NaN"), "is NaN now: Inspect's word for no score"
         ),
         "answer?": _TEXT,
@@ -161,8 +165,10 @@ SUMMARY = {
     "retries?": _COUNT,
 }
 
-LIMIT = mend(
-    {"type": one_of(*LIMITS, otherwise="custom"), "limit": float}, lambda value: {"reason": as_text(value)}, _AN_OBJECT
+LIMIT = repairable(
+    {"type": one_of(*LIMITS, otherwise="custom"), "limit": float},
+    lambda value: {"reason": text_or_json(value)},
+    _AN_OBJECT,
 )
 
 SAMPLE = {
@@ -197,25 +203,27 @@ SAMPLE = {
 }
 
 
-def _demanded(*keys: str) -> dict[str, Any]:
-    """Keys that the document wants to be there."""
+def _demanded_keys(*keys: str) -> dict[str, Any]:
+    """Keys that only the document demands."""
     return {key: document(ANY) for key in keys}
 
 
 HEADER_DEMANDS = {
-    **_demanded("version", "status", "plan", "results", "stats"),
+    **_demanded_keys("version", "status", "plan", "results", "stats"),
     "eval?": {
-        **_demanded("eval_id", "run_id", "task_id", "task_version", "task_attribs", "task_args", "task_args_passed"),
-        **_demanded("model_generate_config", "model_args", "packages"),
-        "dataset?": _demanded("name", "samples", "sample_ids", "shuffled"),
+        **_demanded_keys(
+            "eval_id", "run_id", "task_id", "task_version", "task_attribs", "task_args", "task_args_passed"
+        ),
+        **_demanded_keys("model_generate_config", "model_args", "packages"),
+        "dataset?": _demanded_keys("name", "samples", "sample_ids", "shuffled"),
     },
 }
-SUMMARY_DEMANDS = _demanded("metadata", "model_usage", "uuid", "retries", "completed", "message_count")
-SAMPLE_DEMANDS = _demanded("messages", "output", "events", "model_usage", "metadata", "store", "uuid")
+SUMMARY_DEMANDS = _demanded_keys("metadata", "model_usage", "uuid", "retries", "completed", "message_count")
+SAMPLE_DEMANDS = _demanded_keys("messages", "output", "events", "model_usage", "metadata", "store", "uuid")
 
 _OWN_ID = default(str, lambda place: place)
 _CONTENT = {"type": one_of("text", "image", "audio", "video", "document")}
-_TOOL_RESULT = mend((str, float, bool, [_CONTENT], _CONTENT), as_text, "is JSON text now", lambda _: False)
+_TOOL_RESULT = repairable((str, float, bool, [_CONTENT], _CONTENT), text_or_json, "is JSON text now", lambda _: False)
 
 EVENTS: dict[str, Any] = {
     "sample_init": {"sample": {"input": ANY, "target?": (str, [str])}},

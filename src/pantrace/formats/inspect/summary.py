@@ -1,4 +1,4 @@
-"""Summaries and reductions: what the viewer lists without reading a sample."""
+"""Summaries and reductions: what the viewer lists without reading samples."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 from typing import Any, NamedTuple
 
 from pantrace.model import Sample
+from pantrace.wire.difference import SAME, apply_difference, difference
 from pantrace.wire.json import encode
-from pantrace.wire.remainder import SAME, apply_difference, difference
-from pantrace.wire.written import Row
+from pantrace.wire.output_row import Row
 
-from .content import own
-from .exact import annotate
+from .content import own_extra
+from .deviation import annotate
 from .header import NO_MODEL, Counted
 from .scores import number
 
@@ -27,7 +27,7 @@ and the number of the journal's flush that has it (0: none; 1 goes without sayin
 
 
 class Summarised(NamedTuple):
-    """What a log says of a sample in short."""
+    """A sample's summary in a log, and in its journal."""
 
     summary: dict[str, Any]
     flushed: dict[str, Any] | None
@@ -35,11 +35,12 @@ class Summarised(NamedTuple):
     flush: int
 
 
+# Inspect's own limits for a summary (0.3.285).
 _INPUT, _TEXT = 5120, 1024
 
 
 def summary(row: dict[str, Any]) -> dict[str, Any]:
-    """The summary of a sample: long texts cut, pictures named, big metadata left out."""
+    """The summary of a sample: long texts cut, pictures named, large metadata left out."""
     found = {key: row[key] for key in _SAME if row.get(key) is not None}
     found["input"] = _thin_input(row.get("input"))
     target = row.get("target")
@@ -63,7 +64,7 @@ def summary(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_summary(sample: Sample, row: dict[str, Any], told: Summarised) -> Sample:
-    """The sample with notes on what the log says of it in short, beyond what follows from its row."""
+    """The sample with notes on what its summary says beyond its row."""
     derived = summary(row)
     named = {key: derived[key] for key in ("id", "epoch") if key in derived}
     notes = {
@@ -104,10 +105,11 @@ def _thin_message(message: dict[str, Any]) -> dict[str, Any]:
 def _thin(metadata: Any) -> dict[str, Any]:
     found = {}
     for key, value in metadata.items() if isinstance(metadata, dict) else ():
+        # Ours is large and means nothing to a list of samples.
         if key == "pantrace":
             continue
         if isinstance(value, str):
-            found[key] = _shortened(value)
+            found[key] = _shorten(value)
         elif isinstance(value, (dict, list)) and len(encode(value)) > _TEXT:
             found[key] = "Key removed from summary (> 1k)"
         else:
@@ -115,7 +117,7 @@ def _thin(metadata: Any) -> dict[str, Any]:
     return found
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     words = " ".join(text[: _TEXT * 8].split())
     return words if len(words) <= _TEXT else words[: _TEXT - 3].rsplit(" ", 1)[0] + "..."
 
@@ -126,14 +128,14 @@ def _thin_score(score: Any) -> Any:
     found: dict[str, Any] = {"value": score.get("value"), "history": []}
     for key in ("answer", "explanation", "reason"):
         if isinstance(score.get(key), str):
-            found[key] = _shortened(score[key])
+            found[key] = _shorten(score[key])
     if isinstance(score.get("metadata"), dict):
         found["metadata"] = _thin(score["metadata"])
     return found
 
 
 class Collector:
-    """What is gathered while samples are written: small, whatever the samples weigh."""
+    """What is collected while samples are written: small, however large they are."""
 
     def __init__(self) -> None:
         self.summaries: list[bytes] = []
@@ -146,7 +148,7 @@ class Collector:
         self._models: dict[str, int] = {}
 
     def add(self, written_row: Row) -> None:
-        row, kept = written_row.value, own(written_row.sample.extra)
+        row, kept = written_row.value, own_extra(written_row.sample.extra)
         told = apply_difference(summary(row), kept[SUMMARY]) if SUMMARY in kept else summary(row)
         self.summaries.append(encode(told))
         if (flush := kept.get(FLUSH, 1)) > 0:
@@ -176,7 +178,7 @@ class Collector:
             self._values.setdefault(name, []).append((row["id"], value))
 
     def finish(self) -> Counted:
-        """The counts, once the last sample is written."""
+        """The counts, after the last sample."""
         counted = self.counted
         counted.ids = list(self._ids)
         counted.digest = self._hash.hexdigest()
@@ -186,7 +188,7 @@ class Collector:
         return counted
 
     def reductions(self) -> list[dict[str, Any]]:
-        """One value for each sample and scorer: the mean over epochs where there are several."""
+        """One value per sample and scorer: the mean over epochs if there are several."""
         found = []
         for name, pairs in self._values.items():
             by_id: dict[Any, list[Any]] = {}
@@ -196,7 +198,7 @@ class Collector:
             if self.counted.epochs > 1:
                 reduction["reducer"] = "mean"
             reduction["samples"] = [
-                {"value": _reduced(values), "history": [], "sample_id": sample} for sample, values in by_id.items()
+                {"value": _reduce(values), "history": [], "sample_id": sample} for sample, values in by_id.items()
             ]
             found.append(reduction)
         return found
@@ -207,7 +209,7 @@ def as_array(summaries: list[bytes]) -> bytes:
     return b"[" + b",".join(summaries) + b"]"
 
 
-def _reduced(values: list[Any]) -> Any:
+def _reduce(values: list[Any]) -> Any:
     numbers = [each for value in values if (each := number(value)) is not None]
     if len(numbers) != len(values) or not numbers:
         return values[0]

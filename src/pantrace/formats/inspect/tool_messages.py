@@ -9,7 +9,7 @@ from pantrace.model import Failure, Media, Step, ToolResult
 from pantrace.wire.json import decode, encode
 from pantrace.wire.optional import text_of
 
-from .content import from_media, own, put_back, text_part, to_parts
+from .content import from_media, own_extra, put_back, text_part, to_parts
 from .event_index import EventIndex, times_of
 from .message_drafts import MessageDrafts
 
@@ -30,7 +30,7 @@ _ERROR_TYPES = {
 
 
 def to_tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any], told: EventIndex) -> Step:
-    """A tool message as a step, with the times of the event that made it."""
+    """A tool message as a step, with the times of its event."""
     event = told.tool_event(message.get("tool_call_id"))
     result = _result(message, told.notes_on(message), told, event)
     return Step(id=name, role="tool", parts=(result,), at=result.started, ended=result.ended, extra=extra)
@@ -68,11 +68,11 @@ def _result(
 
 
 def _output(content: Any, attachments: dict[str, Any]) -> tuple[Any, tuple[Media, ...], dict[str, Any]]:
-    """What a tool answered: text, pictures, or both interleaved (then a list that points at the pictures)."""
+    """What a tool answered: text, pictures, or both mixed (then a list that points at the pictures)."""
     if not isinstance(content, list):
         if isinstance(content, str):
             part = text_part(content, attachments, {})
-            return part.text, (), dict(own(part.extra))
+            return part.text, (), dict(own_extra(part.extra))
         return content, (), {}
     media: list[Media] = []
     order: list[Any] = []
@@ -110,12 +110,13 @@ def error_of(error: Any) -> tuple[str | None, Failure | None, dict[str, Any]]:
 def from_result(
     result: ToolResult, name: str, step: Step, notes: dict[str, Any], telling: MessageDrafts
 ) -> dict[str, Any]:
-    """A tool message that tells one result; `step` is the one whose own keys it bears."""
-    rest = dict(own(result.extra))
+    """The tool message for one result; `step` is the one whose own keys it carries."""
+    rest = dict(own_extra(result.extra))
     message: dict[str, Any] = {"id": name, "role": "tool"}
     content = output_text(result)
     notes = dict(notes)
     if not isinstance(result.output, (str, type(None))) and rest.get("content") != "list":
+        # Inspect holds text only: noted, so that the object comes back as one.
         notes["json"] = True
     if notes:
         telling.notes[name] = notes
@@ -142,7 +143,7 @@ def from_result(
         message["function"] = result.name
     if (error := from_error(result)) is not None:
         message["error"] = error
-    return put_back(message, dict(own(step.extra)))
+    return put_back(message, dict(own_extra(step.extra)))
 
 
 def output_text(result: ToolResult) -> str:
@@ -153,8 +154,8 @@ def output_text(result: ToolResult) -> str:
 
 
 def from_error(result: ToolResult) -> Any:
-    """`{type, message}` of a failed call; None for one that did not fail."""
-    rest = own(result.extra).get("error")
+    """`{type, message}` of a failed call; None if it did not fail."""
+    rest = own_extra(result.extra).get("error")
     if rest is not None and not isinstance(rest, dict):
         return rest
     if result.error is None and (result.failure is None or result.output not in (None, "")):

@@ -15,7 +15,7 @@ _Tokens = Annotated[int, msgspec.Meta(ge=-(2**51), le=2**51)]
 
 
 class _Counts(msgspec.Struct, gc=False):
-    """What Inspect counts. A number that is none of these is no count, and stays where it stands."""
+    """What Inspect counts; other numbers are not counts and are kept as they are."""
 
     input_tokens: _Tokens | None = None
     output_tokens: _Tokens | None = None
@@ -30,7 +30,7 @@ _KNOWN = frozenset(_Counts.__struct_fields__)
 
 
 def to_usage(raw: Any) -> Usage | None:
-    """Tokens and cost of one model call or of many; None when nothing was counted."""
+    """Tokens and cost of one or many model calls; None if nothing was counted."""
     if not isinstance(raw, dict):
         return None
     try:
@@ -41,6 +41,7 @@ def to_usage(raw: Any) -> Usage | None:
     read, write = counts.input_tokens_cache_read, counts.input_tokens_cache_write
     reasoning, cost = counts.reasoning_tokens, counts.total_cost
     cached = (read or 0) + (write or 0)
+    # Inspect writes 0 for what nobody counted.
     if not (fresh or output or cached or reasoning):
         if not total and not cost:
             return None
@@ -65,7 +66,7 @@ def to_usage(raw: Any) -> Usage | None:
 
 
 def from_usage(usage: Usage) -> dict[str, Any]:
-    """Inspect's counts. It knows no "not reported": missing input and output are written as 0."""
+    """Inspect's counts, which have no "not reported": missing input and output are written as 0."""
     extra = dict(usage.extra.get("inspect") or {})
     inclusive = extra.pop("input_includes_cache", False)
     cached = 0 if inclusive else (usage.cache_read or 0) + (usage.cache_write or 0)

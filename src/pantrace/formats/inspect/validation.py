@@ -14,7 +14,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Violation
-from pantrace.wire import ziplog
+from pantrace.wire import zip_archive
 from pantrace.wire.json import encode
 from pantrace.wire.optional import object_of
 from pantrace.wire.shape import violations
@@ -40,7 +40,7 @@ from .shapes import SUMMARY, SUMMARY_DEMANDS
 def validate(path: Path) -> Iterator[Violation]:
     """Every violation of a log, with member and path."""
     if is_archive(path):
-        with ziplog.reading(path) as archive:
+        with zip_archive.reading(path) as archive:
             yield from _archive(archive)
         return
     raw = document(path)
@@ -66,7 +66,7 @@ def _is_in(value: Any, ids: list[Any]) -> bool:
     return any(value == each and type(value) is type(each) for each in ids)
 
 
-def _archive(archive: ziplog.Archive) -> Iterator[Violation]:
+def _archive(archive: zip_archive.Archive) -> Iterator[Violation]:
     raw: dict[str, Any] = {}
     start = _read(archive, START) if START in archive else None
     if HEADER in archive:
@@ -79,7 +79,8 @@ def _archive(archive: ziplog.Archive) -> Iterator[Violation]:
         else:
             yield error("must be an object", HEADER)
     elif START in archive:
-        yield warning("missing: the run goes on or has crashed", HEADER)
+        # header.json is written last.
+        yield warning("missing: the run is still going on, or has crashed", HEADER)
     else:
         yield error("missing, and _journal/start.json too: nothing can read this log", HEADER)
     if isinstance(start, Violation):
@@ -98,8 +99,8 @@ def _archive(archive: ziplog.Archive) -> Iterator[Violation]:
 Summaries = dict[tuple[Any, Any], dict[str, Any]]
 
 
-def _summaries(archive: ziplog.Archive) -> Generator[Violation, None, Summaries]:
-    """Violations of the summaries; gives the summaries by id and epoch."""
+def _summaries(archive: zip_archive.Archive) -> Generator[Violation, None, Summaries]:
+    """Violations of the summaries; returns them by id and epoch."""
     found: Summaries = {}
     journal = sorted_journal(archive, JOURNAL)
     if not journal and sample_names(archive):
@@ -124,14 +125,14 @@ def _summaries(archive: ziplog.Archive) -> Generator[Violation, None, Summaries]
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, Any]:
-    """Id and epoch; a list or an object in their place is named as it is written."""
+    """Id and epoch; a list or object in their place as text."""
     identity, epoch = (
         str(each) if isinstance(each, (dict, list)) else each for each in (row.get("id"), row.get("epoch"))
     )
     return identity, epoch
 
 
-def _samples(archive: ziplog.Archive, raw: dict[str, Any], summaries: Summaries) -> Iterator[Violation]:
+def _samples(archive: zip_archive.Archive, raw: dict[str, Any], summaries: Summaries) -> Iterator[Violation]:
     ids = _sample_ids(raw)
     seen: set[tuple[Any, Any]] = set()
     for name in sample_names(archive):
@@ -144,15 +145,16 @@ def _samples(archive: ziplog.Archive, raw: dict[str, Any], summaries: Summaries)
             continue
         identity, epoch = row.get("id"), row.get("epoch")
         seen.add(_key(row))
+        # The viewer makes the name from the id and asks for that member.
         if name != f"samples/{identity}_epoch_{epoch}.json":
-            yield error(f"{identity!r} and epoch {epoch!r} are not those of the member's name", f"{name}, id")
+            yield error(f"{identity!r} and epoch {epoch!r} do not match the member's name", f"{name}, id")
         if ids is not None and not _is_in(identity, ids):
             yield error(f"{identity!r} is not in eval.dataset.sample_ids: the streaming reader fails", f"{name}, id")
         summary = summaries.get(_key(row))
         if summary is None or type(summary.get("id")) is not type(identity):
             yield error(f"no summary has the id {identity!r}: the sample's page stays blank", f"{name}, id")
         elif _values(row.get("scores")) != _values(summary.get("scores")):
-            yield warning("differ from those of the summary", f"{name}, scores")
+            yield warning("differ from the summary", f"{name}, scores")
     for identity, epoch in summaries.keys() - seen:
         place = SUMMARIES if SUMMARIES in archive else JOURNAL
         yield error(f"the sample with id {identity!r} and epoch {epoch!r} is not in the log", place)
@@ -163,7 +165,7 @@ def _values(scores: Any) -> bytes:
     return encode({name: score.get("value") if isinstance(score, dict) else score for name, score in found})
 
 
-def _read(archive: ziplog.Archive, name: str) -> Any:
+def _read(archive: zip_archive.Archive, name: str) -> Any:
     """The content of a member, or the violation that it cannot be read."""
     try:
         return member(archive, name)

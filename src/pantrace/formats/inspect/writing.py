@@ -1,4 +1,4 @@
-"""Writing logs: samples stream into the file one by one, everything that counts them follows behind."""
+"""Writing logs: samples stream into the file one by one; everything that counts them follows."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.model import Record, RunHeader
-from pantrace.wire import files, ziplog
+from pantrace.wire import files, zip_archive
+from pantrace.wire.difference import apply_difference
 from pantrace.wire.json import encode, unknown_keys
 from pantrace.wire.output import writing
-from pantrace.wire.remainder import apply_difference
-from pantrace.wire.written import Row
+from pantrace.wire.output_row import Row
 
-from .content import own
+from .content import own_extra
 from .header import START_NOTE, VERSION, from_header, is_made, is_unfinished, start_of
 from .member_names import member_name
 from .reading import HEADER, JOURNAL, REDUCTIONS, START, SUMMARIES, UPDATES
@@ -39,14 +39,14 @@ def save(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) ->
 
 def _save_archive(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
     with writing(target) as file:
-        writer = ziplog.Writer(file, options.compression)
+        writer = zip_archive.Writer(file, options.compression)
         collector = Collector()
         for row in rows:
             writer.add(member_name(row.value["id"], row.value["epoch"]), row.data)
             collector.add(row)
         header = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
-        kept, start = own(run.extra), start_of(header)
+        kept, start = own_extra(run.extra), start_of(header)
         if is_unfinished(run):
             start = unknown_keys(header, ("status", "config_updates"))
         if START_NOTE not in kept:
@@ -71,13 +71,15 @@ def _save_archive(run: RunHeader, rows: Iterable[Row], target: Path, options: Op
 
 
 def _save_document(run: RunHeader, rows: Iterable[Row], target: Path) -> None:
-    """One JSON object. The header must stand in front of the samples, and is known only behind them."""
+    """Write one JSON object. The header comes before the samples but is only known after them, so they wait in a
+    temporary file."""
     with tempfile.TemporaryFile() as samples:
         collector = Collector()
         for row in rows:
             samples.write(b",\n" if collector.summaries else b"")
             samples.write(row.data)
             collector.add(row)
+            # Kept as a mark that a sample was written, without its bytes.
             collector.summaries[-1] = b" "  # a document has no summaries
         header: dict[str, Any] = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)

@@ -14,10 +14,10 @@ from typing import Any
 
 from pantrace.formats.format import Format
 
+from .field_names import NAME
 from .opening import beside, dump, load, newest, open_run
 from .recognise import claim, detect
 from .validation import check, validate
-from .words import NAME
 
 
 def migrate(document: Any) -> Any:
@@ -46,15 +46,15 @@ FORMAT = Format(
     suffix=".json",
     lost={
         "trajectory.steps[]": "only steps with a GUI action, and the first instruction, have a place",
-        "trajectory.steps[].parts[]": "a step holds a screenshot, a reasoning and GUI actions",
+        "trajectory.steps[].parts[]": "a step has a screenshot, reasoning and GUI actions",
         "trajectory.agents[]": "an episode names one model",
-        "trajectory.children": "an episode holds one agent's steps",
+        "trajectory.children": "an episode has one agent's steps",
         "case": "an episode has a task id, an instruction and a goal",
         "scores": "an episode has success and final_reward only",
     },
-    note="OSWorld results and step logs were not verified against real files",
+    note="OSWorld results and step logs were not verified with real files",
     reencoded={
-        "action_timestamp": "a moment as the arena writes it, 20260102@030405",
+        "action_timestamp": "a time as the arena writes it, 20260102@030405",
         "*schema_version": "the source's version",
     },
     corners=("pantrace", "steps[].pantrace"),

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from pantrace.model import Action, Box, Point, Target
-from pantrace.wire.fields import MISFIT, NUMBER, TEXT, Codec, FieldMap, is_number
+from pantrace.wire.extra_keys import rest_in
+from pantrace.wire.field_map import MISFIT, NUMBER, TEXT, Codec, FieldMap, is_number
 from pantrace.wire.optional import present, text_of
-from pantrace.wire.rest import rest_in
 
-from .words import ACTION_TYPES, NAME
+from .field_names import ACTION_TYPES, NAME
 
 Viewport = tuple[int, int] | None
 
@@ -30,7 +30,7 @@ def _direction(word: str) -> str | None:
     return word if word in ("up", "down", "left", "right") else None
 
 
-def _whole(number: float) -> int | None:
+def _whole_number(number: float) -> int | None:
     return int(number) if isfinite(number) else None
 
 
@@ -39,7 +39,7 @@ FIELDS: dict[str, tuple[str, Codec]] = {
     "key": ("key", TEXT),
     "modifiers": ("modifiers", Codec(_texts, lambda words: list(words) or None, [str])),
     "scroll_direction": ("direction", TEXT._replace(dump=_direction)),
-    "scroll_amount": ("amount", NUMBER._replace(dump=_whole)),
+    "scroll_amount": ("amount", NUMBER._replace(dump=_whole_number)),
     "url": ("url", TEXT),
     "app_name": ("app", TEXT),
 }
@@ -51,7 +51,7 @@ _ELEMENT = FieldMap(
 
 
 def read_keys(used: Mapping[str, Any]) -> set[str]:
-    """The keys of which something could be made; any other is kept as it stands."""
+    """The keys whose value was understood; others are kept as they are."""
     return {key for key, value in used.items() if value is not None}
 
 
@@ -95,7 +95,7 @@ def _pixels(value: Any, viewport: Viewport) -> Point | None:
 def _target(
     element: dict[str, Any] | None, raw: Any, point: Point | None, viewport: Viewport
 ) -> tuple[Target | None, Any]:
-    """What is aimed at, and what of `raw` is left: a normalised box and a mark number stand there too."""
+    """The target, and what is left of `raw`, where a normalised box and a mark number may stand."""
     element = element or {}
     fields: dict[str, Any] = present({"point": point, "box": _bounds(element.get("bounds"), viewport)})
     if isinstance(raw, dict):
@@ -128,10 +128,11 @@ def _corners(value: Any) -> Box | None:
 
 
 def flat_point(x: Any, y: Any) -> Point | None:
-    """A point whose source does not say its space: fractions within 0..1 are normalised, anything above is pixels,
-    and whole 0 or 1 could be either."""
+    """A point whose space is not stated: fractions within 0..1 are normalised, larger numbers are pixels, and a whole 0
+    or 1 could be either."""
     if not is_number(x) or not is_number(y):
         return None
+    # openadapt-evals guesses the same way, and then divides pixels by a screen of 1920x1200; here they stay pixels.
     if 0 <= x <= 1 and 0 <= y <= 1:
         return Point(x=x, y=y, space="unknown" if isinstance(x, int) and isinstance(y, int) else "normalised")
     return Point(x=x, y=y, space="pixels")
@@ -161,7 +162,7 @@ def action_to(action: Action) -> dict[str, Any]:
 
 
 def _type(kind: str) -> str:
-    """The nearest of OpenAdapt's words; one it does not know is a failure, never a success."""
+    """The nearest of OpenAdapt's types; an unknown one is `fail`, never `done`."""
     return kind if kind in ACTION_TYPES else "done" if kind == "answer" else "fail"
 
 

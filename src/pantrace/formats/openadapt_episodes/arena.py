@@ -16,15 +16,15 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Action, Media, Outcome
 from pantrace.wire import files
+from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.gui_code import parse_code
 from pantrace.wire.json import decode_document, decode_patiently, unknown_keys
 from pantrace.wire.optional import object_of, present, text_of
-from pantrace.wire.rest import as_extra, rest_of
 
+from .field_names import NAME
 from .logs import success_of
-from .older import flat_action
+from .older_shapes import flat_action
 from .turns import Episode, Turn
-from .words import NAME
 
 _ROW = {"step_num", "action_timestamp", "action", "reward", "done", "info"}
 _LIMIT = re.compile(r"\b(?:time|step)s? limit", re.IGNORECASE)
@@ -34,23 +34,24 @@ _MIME = {".png": "image/png", ".jpg": "image/jpeg", ".txt": "text/plain", ".json
 
 
 def is_row(row: Any) -> bool:
-    """A row of a traj.jsonl."""
+    """Whether an object is a row of a traj.jsonl."""
     return isinstance(row, dict) and {"step_num", "action_timestamp", "action"} <= row.keys()
 
 
 def is_failure(row: dict[str, Any]) -> bool:
-    """The row that run.py appends when a task breaks off."""
+    """Whether a row is the one that run.py appends when a task breaks off."""
     return "Error" in row and ("Exception" in row or "Traceback" in row)
 
 
 def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...]) -> Episode:
-    """The episode of one task; `place` are the folders between the results' root and the task, its own included."""
+    """The episode of one task; `place` are the folders from the results' root down to the task's own."""
     config = _config(folder)
     instruction = text_of(config.get("instruction")) or _text(folder / "instruction.txt") or ""
     steps = [row for row in rows if is_row(row)]
     where = dict(zip(("action_space", "observation_type", "model", "trial", "domain"), place, strict=False))
     # Six folders are run.py's own layout; a part of the tree, or OSWorld's, says the domain at most.
     if len(place) != 6:
+        # action space, observation type, model, trial, domain, task.
         where = {"domain": place[-2]} if len(place) > 1 else {}
     trial = where.get("trial", "")
     metadata = {**unknown_keys(where, {"model"}), **({"task": config} if config else {})}
@@ -71,7 +72,7 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
 
 
 def _verdict(folder: Path, failure: dict[str, Any] | None) -> tuple[dict[str, Any], Outcome | None]:
-    """result.txt, else why there is none; a task without a result did not fail."""
+    """The verdict of result.txt, else why there is none; a task without a result did not fail."""
     written = _text(folder / "result.txt")
     if written is not None:
         try:
@@ -87,7 +88,7 @@ def _verdict(folder: Path, failure: dict[str, Any] | None) -> tuple[dict[str, An
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    """The task's configuration: the first block of traj.html."""
+    """The task's configuration, from the first block of traj.html."""
     page = _text(folder / "traj.html")
     block = re.search(r"<pre>\s*(\{.*?\})\s*</pre>", page, re.DOTALL) if page else None
     if block is None:
@@ -112,7 +113,7 @@ def _moment(stamp: Any) -> str | None:
 
 
 def _turns(folder: Path, rows: list[dict[str, Any]]) -> Iterator[Turn]:
-    """A turn for each row that acts. Its action may be a program of several actions, and each is numbered."""
+    """A turn for each row that acts. Its action may be a program of several actions, each with a number."""
     reset = rows[0] if rows and rows[0]["action"] is None else None
     seen_keys = set(reset) - _ROW if reset is not None else {*_SCREENS, "accessibility_tree", "window_title"}
     acting = [row for row in rows if row is not reset]
@@ -121,12 +122,13 @@ def _turns(folder: Path, rows: list[dict[str, Any]]) -> Iterator[Turn]:
     for number, row in enumerate(acting):
         last = number == len(acting) - 1
         actions = _actions(row["action"])
-        observation, files_seen = _observation(_shown(before, seen_keys))
+        observation, files_seen = _observation(_environment_values(before, seen_keys))
         logs = rest_of(row, _ROW | seen_keys)
         linked = {key: value for key, value in logs.items() if _is_file(key, value)}
         step = {
             "step_index": index,
             "observation": observation,
+            # The agent's answer is kept in a file beside the trajectory.
             "reasoning": _text(folder / linked["plan_result"]) if "plan_result" in linked else None,
             "reward": row.get("reward"),
             "done": row.get("done"),
@@ -137,7 +139,7 @@ def _turns(folder: Path, rows: list[dict[str, Any]]) -> Iterator[Turn]:
             "logs": unknown_keys(logs, linked) or None,
             "code": row["action"] if _code_is_more(row["action"], actions) else None,
             # No further row will show it as what was seen before.
-            "observation_after": _without_screen(_shown(row, seen_keys))[1] or None if last else None,
+            "observation_after": _without_screen(_environment_values(row, seen_keys))[1] or None if last else None,
         }
         seen = tuple(_media(folder, key, name, index) for key, name in {**files_seen, **linked}.items())
         index += len(actions)
@@ -162,8 +164,8 @@ def _code_is_more(code: Any, actions: list[Action]) -> bool:
     return isinstance(code, str) and "\n".join(str(action.raw) for action in actions) != code
 
 
-def _shown(row: dict[str, Any], keys: set[str]) -> dict[str, Any]:
-    """What a row's environment showed."""
+def _environment_values(row: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    """What the environment showed in a row."""
     return {key: value for key, value in row.items() if key in keys and value is not None}
 
 
@@ -174,7 +176,7 @@ def _without_screen(shown: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
 
 
 def _observation(shown: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """An observation of the schema, and the other files that were seen: key -> name."""
+    """An observation of the schema, and the other files that were seen (key -> name)."""
     screen, raw = _without_screen(shown)
     title = raw.pop("window_title") if isinstance(raw.get("window_title"), str) else None
     linked = {key: raw.pop(key) for key in list(raw) if _is_file(key, raw[key])}
@@ -187,8 +189,7 @@ def _is_file(key: str, value: Any) -> bool:
 
 
 def _media(folder: Path, key: str, name: str, index: int) -> Media:
-    """A file that was seen. What it says is kept if it is JSON (boxes that were found on the screen): pictures and
-    texts stay files."""
+    """A file that was seen. Its content is kept if it is JSON (boxes on the screen); pictures and texts stay files."""
     mime = _MIME.get(Path(name).suffix.lower())
     content = _document(folder / name) if mime == "application/json" else None
     kept = as_extra(NAME, {"content": content} if content is not None else {})
@@ -196,7 +197,7 @@ def _media(folder: Path, key: str, name: str, index: int) -> Media:
 
 
 def _document(path: Path) -> Any:
-    """A JSON file; None for one that is not there or torn, which its row still names."""
+    """The value of a JSON file; None if it is missing or torn, as its row still names it."""
     try:
         return decode_document(files.read_all(path)) if path.is_file() else None
     except ReadError:

@@ -7,19 +7,19 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.wire import files
+from pantrace.wire.extra_keys import rest_of
 from pantrace.wire.json import decode_document, unknown_keys
 from pantrace.wire.optional import present, text_of
-from pantrace.wire.rest import rest_of
 from pantrace.wire.shape import must_fit
 
+from .field_names import SOURCES
 from .logs import verdict_of
-from .older import flat_action
+from .older_shapes import flat_action
 from .turns import Episode, Turn
-from .words import SOURCES
 
 
 def is_execution(row: Any) -> bool:
-    """An execution.json."""
+    """Whether an object is an execution.json."""
     return (
         isinstance(row, dict)
         and "task_id" in row
@@ -30,7 +30,7 @@ def is_execution(row: Any) -> bool:
 
 
 def object_in(path: Path) -> dict[str, Any]:
-    """The object that a JSON file holds; empty when there is no such file."""
+    """The object in a JSON file; empty if there is no such file."""
     if not path.exists():
         return {}
     try:
@@ -48,7 +48,7 @@ _STEP = {"step_idx", "screenshot_path", "action", "reasoning"}
 
 
 def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict[str, Any]) -> Episode:
-    """One task of a run. The id is the one in the file: its folder's name has lost every odd character."""
+    """One task of a run. Its id comes from the file: the folder's name has lost every special character."""
     must_fit(execution, {"task_id": (str, int), "steps": [dict]})
     benchmark = run.get("benchmark_name")
     metadata = {
@@ -62,6 +62,7 @@ def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict
         "task_id": str(execution["task_id"]),
         "instruction": text_of(task.get("instruction")) or "",
         **verdict,
+        # A closed list in OpenAdapt's schema.
         "source": benchmark if benchmark in SOURCES else None,
         "agent_model": execution.get("model_id"),
         "metadata": present(metadata) or None,
@@ -71,7 +72,7 @@ def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict
 
 
 def _turn(row: dict[str, Any], place: int) -> Turn:
-    """A step: its screenshot is what the agent saw before it acted."""
+    """A step; its screenshot is what the agent saw before acting."""
     action = row.get("action")
     step = {
         "step_index": row.get("step_idx", place),

@@ -1,4 +1,4 @@
-"""Episodes, read: the instruction as the user's step, then one agent step per model turn."""
+"""Reading episodes: the instruction as the user's step, then one agent step per model turn."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.fields import is_number
+from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.field_map import is_number
 from pantrace.wire.optional import text_of
-from pantrace.wire.rest import as_extra, rest_of
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.times import from_iso
 
 from .actions import Viewport, action_from
+from .field_names import CONTINUES, NAME, SCHEMA_VERSION, misfits
 from .turns import Episode, Turn
-from .words import CONTINUES, NAME, SCHEMA_VERSION, misfits
 
 LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""
@@ -67,7 +67,7 @@ def episode_in(row: dict[str, Any]) -> Episode:
 
 
 def _turns(rows: Any) -> list[Turn]:
-    """One turn for each row; one that continues a turn (see `write`) adds its action to it."""
+    """One turn per row; a row that continues a turn (see `write`) adds its action to it."""
     if not isinstance(rows, list):
         raise ReadError("must be an array", place="steps")
     turns: list[Turn] = []
@@ -87,7 +87,7 @@ def _turns(rows: Any) -> list[Turn]:
 
 
 def sample_from(episode: Episode) -> Sample:
-    """The sample of an episode."""
+    """An episode as a sample."""
     row = episode.row
     identity = row["episode_id"]
     if not isinstance(identity, str):
@@ -129,7 +129,7 @@ def sample_from(episode: Episode) -> Sample:
 
 
 def _stated_outcome(success: bool | None, reward: float | None) -> Outcome | None:
-    """What `success` and `final_reward` say; neither of them: nothing was recorded."""
+    """The outcome that `success` and `final_reward` state; None if neither is recorded."""
     if success is not None:
         return Outcome(status="passed" if success else "failed", reward=reward)
     return Outcome(status="unscored", reward=reward) if reward is not None else None
@@ -166,7 +166,7 @@ def _index(row: dict[str, Any], place: int) -> int:
 
 
 def _screen(row: dict[str, Any], place: int) -> Media | None:
-    """The screenshot of an observation; None when there is none (an empty path is none)."""
+    """The screenshot of an observation; None if there is none or its path is empty."""
     observation = row.get("observation") or {}
     path, data = text_of(observation.get("screenshot_path")), text_of(observation.get("screenshot_base64"))
     if not path and not data:
@@ -203,7 +203,7 @@ def _step(turn: Turn, place: int, screens: list[Media | None]) -> Step:
         *((screenshot,) if screenshot is not None else ()),
         *turn.seen,
         *((Thinking(text=reasoning),) if reasoning is not None else ()),
-        *_linked(turn.actions, screenshot, turn.after or following),
+        *_link_screens(turn.actions, screenshot, turn.after or following),
         *((turn.after,) if turn.after is not None else ()),
     )
     kept = rest_of(row, _STEP)
@@ -232,8 +232,8 @@ def _step(turn: Turn, place: int, screens: list[Media | None]) -> Step:
     )
 
 
-def _linked(actions: list[Action], before: Media | None, after: Media | None) -> list[Action]:
-    """The actions of a turn: the first was done on the screen that was seen before, the last led to the one after."""
+def _link_screens(actions: list[Action], before: Media | None, after: Media | None) -> list[Action]:
+    """The actions of a turn: the first was done on the screen before, the last led to the one after."""
     linked = list(actions)
     if before is not None:
         linked[0] = msgspec.structs.replace(linked[0], before=before.id)

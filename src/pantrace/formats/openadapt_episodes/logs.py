@@ -8,35 +8,35 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Action, Outcome, Target
-from pantrace.wire.fields import is_number
+from pantrace.wire.extra_keys import rest_of
+from pantrace.wire.field_map import is_number
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently
 from pantrace.wire.optional import present, text_of
-from pantrace.wire.rest import rest_of
 from pantrace.wire.shape import must_fit
 
-from .older import flat_action, with_tree
+from .field_names import NAME
+from .older_shapes import flat_action, with_tree
 from .turns import Episode, Turn
-from .words import NAME
 
 
 def is_step_log(row: dict[str, Any]) -> bool:
-    """A line that `eval_policy --log-samples` writes."""
+    """Whether an object is a line of `eval_policy --log-samples`."""
     return "pred_action" in row and "ground_truth_action" in row and "episode_id" in row
 
 
 def is_planner(row: dict[str, Any]) -> bool:
-    """A line of a planner's trajectories.jsonl."""
+    """Whether an object is a line of a planner's trajectories.jsonl."""
     return "planner_output" in row and "episode_id" in row and "step_index" in row
 
 
 def is_meta(row: dict[str, Any]) -> bool:
-    """The first line of a full evaluation."""
+    """Whether an object is the first line of a full evaluation."""
     return row.get("_meta") is True and ("planner_model" in row or "grounder_model" in row)
 
 
 def is_task_result(row: dict[str, Any]) -> bool:
-    """A task's line of a full evaluation."""
+    """Whether an object is a task's line of a full evaluation."""
     return {"task_id", "score", "success", "elapsed_seconds"} <= row.keys()
 
 
@@ -51,21 +51,22 @@ _STEP_LOG = {
 
 
 def step_log_episode(rows: list[dict[str, Any]]) -> Episode:
-    """The lines of one episode: predictions are what was done, ground truth is what was expected."""
+    """The lines of one episode: predictions are what was done, ground truth what was expected."""
     must_fit(rows, [{"pred_action": dict, "ground_truth_action": dict}])
     return Episode(
         row={"episode_id": rows[0]["episode_id"], "instruction": text_of(rows[0].get("goal")) or ""},
-        turns=[_predicted(row, place) for place, row in enumerate(rows)],
-        expected=[_wanted(row, place) for place, row in enumerate(rows)],
+        turns=[_predicted_turn(row, place) for place, row in enumerate(rows)],
+        expected=[_expected_turn(row, place) for place, row in enumerate(rows)],
     )
 
 
-def _predicted(row: dict[str, Any], place: int) -> Turn:
+def _predicted_turn(row: dict[str, Any], place: int) -> Turn:
     output = text_of(row.get("model_output_raw"))
     reply = parse_reply(output) if output is not None else None
     action = flat_action(row["pred_action"])
     if reply is not None:
         action = msgspec.structs.replace(action, raw=output)
+        # OpenAdapt writes `fail` for an answer it could not parse, which would look like a model that gave up.
         if action.kind == "fail" and reply.action.kind == "unparsed":
             action = msgspec.structs.replace(action, kind="unparsed")
     step = {
@@ -76,7 +77,7 @@ def _predicted(row: dict[str, Any], place: int) -> Turn:
     return Turn(row=step, actions=[action])
 
 
-def _wanted(row: dict[str, Any], place: int) -> Turn:
+def _expected_turn(row: dict[str, Any], place: int) -> Turn:
     return Turn(row={"step_index": row.get("step_index", place)}, actions=[flat_action(row["ground_truth_action"])])
 
 
@@ -100,15 +101,15 @@ def planner_episode(rows: list[dict[str, Any]]) -> Episode:
         "success": success_of(reward),
         "final_reward": reward if is_number(reward) else None,
     }
-    return Episode(row=fields, turns=[_planned(row, place) for place, row in enumerate(rows)])
+    return Episode(row=fields, turns=[_planned_turn(row, place) for place, row in enumerate(rows)])
 
 
 def success_of(reward: Any) -> bool | None:
-    """Whether a reward between 0 and 1 is a success: only the full reward is; None when there is none."""
+    """Whether a reward from 0 to 1 is a success: only the full one is. None if there is none."""
     return bool(reward >= 1) if is_number(reward) else None
 
 
-def _planned(row: dict[str, Any], place: int) -> Turn:
+def _planned_turn(row: dict[str, Any], place: int) -> Turn:
     output = row.get("planner_output")
     output = output if isinstance(output, dict) else {"output": output}
     description = text_of(output.get("target_description")) or None
@@ -128,7 +129,7 @@ def _planned(row: dict[str, Any], place: int) -> Turn:
 
 
 def _tree(value: Any) -> Any:
-    """The tree as an object where its text is whole; the logger cuts it behind 4,000 characters."""
+    """The tree as an object if its text is complete; the logger cuts it at 4,000 characters."""
     if not isinstance(value, str):
         return value
     try:
@@ -155,12 +156,13 @@ def task_result_episode(row: dict[str, Any], model: str | None) -> Episode:
 
 
 def verdict_of(row: dict[str, Any]) -> tuple[dict[str, Any], Outcome | None]:
-    """Success and reward of a benchmark result, and its outcome where that is more. Where the infrastructure or the
-    evaluation broke, nothing was judged: the false and the zero that stand there are no verdict."""
+    """Success and reward of a benchmark result, and its outcome if that says more. If the infrastructure or the
+    evaluation broke, its false and zero are no verdict."""
     error, kind, reason = row.get("error"), row.get("error_type"), row.get("reason")
     success, score = row.get("success"), row.get("score")
     if error is None and reason is None and kind is None:
         return {"success": success, "final_reward": score}, None
+    # `error_type` came with 0.98; before, an error without success is taken for a broken run.
     broke = kind in ("infrastructure", "evaluation") or (kind is None and error is not None and success is not True)
     recorded = present({"error": error, "error_type": kind, "reason": reason})
     why = next((str(each) for each in (error, reason, kind) if each), "")

@@ -12,21 +12,21 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
 from pantrace.wire import files
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.extra_keys import as_extra
 from pantrace.wire.head import Head
 from pantrace.wire.json import typed_decoder, unknown_keys
 from pantrace.wire.optional import text_of
-from pantrace.wire.rest import as_extra
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken, read_log, read_rows
 from pantrace.wire.times import from_iso
 
 from . import arena, benchmark, logs
 from .episode import episode_in, sample_from
-from .older import older_episode
+from .field_names import NAME
+from .older_shapes import older_episode
 from .recognise import row_shape, shape_of, version_of
 from .turns import Episode
-from .words import NAME
 from .write import episode_to, on_screen
 
 Found = tuple[str | None, Callable[[], Sample], Path]
@@ -42,7 +42,7 @@ def load_plain(row: Any) -> Sample:
     return sample_from(episode_in(row))
 
 
-load, dump = carrying(load_plain, lambda sample, _: episode_to(sample), CARRIER, on_screen)
+load, dump = carry_rest(load_plain, lambda sample, _: episode_to(sample), CARRIER, on_screen)
 
 
 def newest(row: Any) -> Any:
@@ -68,11 +68,13 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         return _full_eval(path, source, on_broken)
     if shape == "arena":
         rows = [row for row in read_log(path, on_broken) if isinstance(row, dict)]
-        found: Found = (None, partial(_built, arena.task_episode, path.parent, rows, ()), path)
+        found: Found = (None, partial(_build_sample, arena.task_episode, path.parent, rows, ()), path)
         return Run(name=path.name, source=source, samples=_samples([found], source, on_broken))
     if shape in ("step-log", "planner"):
         build = logs.step_log_episode if shape == "step-log" else logs.planner_episode
-        return Run(name=path.name, source=source, samples=_samples(_grouped(path, build, on_broken), source, on_broken))
+        return Run(
+            name=path.name, source=source, samples=_samples(_group_lines(path, build, on_broken), source, on_broken)
+        )
     return Run(name=path.name, source=source, samples=_samples(_episodes(path, on_broken), source, on_broken))
 
 
@@ -100,7 +102,7 @@ def _samples(found: Iterable[Found], source: Source, on_broken: OnBroken) -> Ite
         yield msgspec.structs.replace(sample, trajectory=trajectory)
 
 
-def _built(build: Callable[..., Episode], *given: Any) -> Sample:
+def _build_sample(build: Callable[..., Episode], *given: Any) -> Sample:
     return sample_from(build(*given))
 
 
@@ -119,7 +121,7 @@ def _episodes(path: Path, on_broken: OnBroken) -> Iterator[Found]:
             yield place, partial(load, row), path
 
 
-def _grouped(path: Path, build: Callable[[list[Any]], Episode], on_broken: OnBroken) -> Iterator[Found]:
+def _group_lines(path: Path, build: Callable[[list[Any]], Episode], on_broken: OnBroken) -> Iterator[Found]:
     """Lines gathered by episode: as they come where each episode's lines lie together, else all at once."""
     in_order = _is_grouped(path)
     groups: dict[Any, list[Any]] = {}
@@ -136,7 +138,7 @@ def _grouped(path: Path, build: Callable[[list[Any]], Episode], on_broken: OnBro
 
 def _groups_read(groups: dict[Any, list[Any]], build: Callable[[list[Any]], Episode], path: Path) -> Iterator[Found]:
     for identity, rows in groups.items():
-        yield f"episode {identity}", partial(_built, build, rows), path
+        yield f"episode {identity}", partial(_build_sample, build, rows), path
 
 
 class _Line(msgspec.Struct):
@@ -170,7 +172,7 @@ def _full_eval(path: Path, source: Source, on_broken: OnBroken) -> Run:
             if isinstance(row, dict) and row.get("_meta") is True:
                 continue
             if isinstance(row, dict) and row_shape(row) == "full-eval":
-                yield place, partial(_built, logs.task_result_episode, row, model), path
+                yield place, partial(_build_sample, logs.task_result_episode, row, model), path
             else:
                 on_broken(ReadError("not a task's result", path=str(path), place=place))
 

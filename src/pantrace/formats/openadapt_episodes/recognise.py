@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.errors import ReadError
-from pantrace.wire.claim import Claim, of_patterns
+from pantrace.wire.claimed_files import Claim, of_patterns
 from pantrace.wire.head import Head
 
 from . import arena, logs
 from .benchmark import is_execution
-from .older import is_demo, is_episode, is_legacy
+from .older_shapes import is_demo, is_episode, is_legacy
 
 Shape = Literal[
     "episode",

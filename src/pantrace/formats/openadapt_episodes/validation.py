@@ -10,17 +10,17 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Violation
-from pantrace.wire.fields import is_number
+from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.rows import read_rows
 from pantrace.wire.shape import ANY, one_of, violations
 from pantrace.wire.times import from_iso
 from pantrace.wire.violation import error, under, warning
 
-from .older import is_episode
+from .field_names import ACTION_TYPES, SOURCES
+from .older_shapes import is_episode
 from .opening import newest, open_run
 from .recognise import shape_of
-from .words import ACTION_TYPES, SOURCES
 
 _BOUNDS = {"x": int, "y": int, "width": int, "height": int}
 _POINT = {"x": int, "y": int}
@@ -160,7 +160,7 @@ def _action(action: dict[str, Any], place: str) -> Iterator[Violation]:
         value = action.get(name)
         yield from _pair(value, f"{place}.{name}")
         if isinstance(value, list) and any(is_number(each) and not 0 <= each <= 1 for each in value):
-            yield warning(f"{value} lies outside 0..1: are these pixels?", f"{place}.{name}")
+            yield warning(f"{value} is outside 0..1: are these pixels?", f"{place}.{name}")
     element = action.get("element")
     bounds = element.get("bounds") if isinstance(element, dict) else None
     for side in ("width", "height"):

@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 
 from pantrace.errors import SampleRefused
-from pantrace.model import Action, Media, Outcome, Sample, Step, Text, Thinking, Trajectory, is_prompt, said
-from pantrace.wire.carried import CARRIER
+from pantrace.model import Action, Media, Outcome, Sample, Step, Text, Thinking, Trajectory, is_prompt, step_text
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.loss import without_source
 from pantrace.wire.optional import object_of, present
-from pantrace.wire.rest import rest_in
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.times import time_text
 
 from .actions import action_to
 from .episode import LABELS
-from .words import CONTINUES, NAME, SCHEMA_VERSION
+from .field_names import CONTINUES, NAME, SCHEMA_VERSION
 
 
 def episode_to(sample: Sample) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     trajectory = sample.trajectory or Trajectory()
     acting = acting_steps(trajectory)
     if not acting and any(step.role == "agent" for step in trajectory.steps):
-        raise SampleRefused("it has no GUI action, and an episode holds nothing else")
+        raise SampleRefused("it has no GUI action, and an episode has nothing else")
     case = sample.case
     kept = dict(rest_in(sample.extra, NAME))
     metadata = kept.pop("metadata", None)
@@ -38,7 +38,7 @@ def episode_to(sample: Sample) -> dict[str, Any]:
         "schema_version": kept.pop("schema_version", SCHEMA_VERSION),
         "episode_id": sample.id,
         "task_id": case.id if case else None,
-        "instruction": said(prompt) if prompt else (case.question if case else None) or "",
+        "instruction": step_text(prompt) if prompt else (case.question if case else None) or "",
         "goal": case.goal if case else None,
         "steps": _rows(acting),
         **_success(trajectory.outcome),
@@ -65,7 +65,7 @@ def on_screen(told: Sample, sample: Sample) -> Sample:
 
 def _prompt(trajectory: Trajectory) -> Step | None:
     """The instruction: the first words of the user."""
-    return next((step for step in trajectory.steps if is_prompt(step) and said(step)), None)
+    return next((step for step in trajectory.steps if is_prompt(step) and step_text(step)), None)
 
 
 def _success(outcome: Outcome | None) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from pantrace.errors import ReadError
 from pantrace.formats.format import Format
 from pantrace.model import Record, Run, RunHeader, Source, Violation
 from pantrace.wire import files
-from pantrace.wire.fields import is_number
+from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document, encode, unknown_keys
 from pantrace.wire.output import writing
+from pantrace.wire.output_row import Row
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, time_text
-from pantrace.wire.written import Row
 
 from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, metrics_object
 from .stored import STORED
@@ -217,7 +217,7 @@ FORMAT = Format(
     stored=STORED,
     clusters="num_episodes",
     lost={
-        "sample": "an eval JSON holds a run's metrics and no samples",
+        "sample": "an eval JSON has a run's metrics and no samples",
         "run.results[].n": "a metric is a bare number",
         "run.results[].metric": "a metric is a bare number",
         "run.results[].labels": "only metrics per action type have a place",

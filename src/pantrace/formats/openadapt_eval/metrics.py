@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from pantrace.model import Aggregate, Record
-from pantrace.wire.fields import is_number
+from pantrace.wire.field_map import is_number
 
 NAME = "openadapt-eval"
 
@@ -101,11 +101,11 @@ def metrics_object(results: Iterable[Aggregate], *, zeros: bool) -> tuple[dict[s
     types: dict[str, Any] = {}
     for each in results:
         if set(each.labels) == {"action_type"} and (each.withdrawn or not each.extra):
-            types.setdefault(each.labels["action_type"], {})[each.name] = _written(each.name, each)
+            types.setdefault(each.labels["action_type"], {})[each.name] = _metric_value(each.name, each)
             continue
         name = _free_name(each, taken)
         taken.add(name)
-        metrics[name] = _written(name, each)
+        metrics[name] = _metric_value(name, each)
         if each.low is not None or each.high is not None:
             metrics[f"{name}_ci"] = [each.low, each.high]
     if zeros:
@@ -127,7 +127,7 @@ def _free_name(each: Aggregate, taken: set[str]) -> str:
     return name
 
 
-def _written(name: str, each: Aggregate) -> Any:
+def _metric_value(name: str, each: Aggregate) -> Any:
     mine, value = each.extra.get(NAME, {}), each.value
     if each.withdrawn or "sentinel" in mine:
         return mine.get("sentinel", SENTINEL)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pantrace.model import Violation
-from pantrace.wire.fields import is_number
+from pantrace.wire.field_map import is_number
 from pantrace.wire.optional import list_of
 from pantrace.wire.violation import error, warning
 
@@ -24,7 +24,7 @@ def check(row: Any) -> Iterator[Violation]:
         yield error("must be an object", None)
         return
     if "metrics" not in row:
-        yield warning("legacy: the metrics stand at the top level; `pantrace migrate` wraps them", None)
+        yield warning("legacy: the metrics are at the top level; `pantrace migrate` wraps them", None)
         yield from _metrics(row, "", row, lenient=True)
         return
     yield from _header(row)
@@ -65,7 +65,7 @@ def _metrics(metrics: dict[str, Any], prefix: str, row: dict[str, Any], *, lenie
             yield from _value(metrics[name], metric, place, deprecated=name in deprecated, lenient=lenient)
         elif metric.primary:
             needed = not metric.nullable and not lenient
-            yield (error if needed else warning)("is missing; the document wants it always present", place)
+            yield (error if needed else warning)("is missing; the document requires it", place)
     for name, value in metrics.items():
         if name.endswith("_ci") and name.removesuffix("_ci") in METRICS:
             yield from _interval(name, value, metrics, prefix)
@@ -91,7 +91,7 @@ def _value(value: Any, metric: Metric, place: str, *, deprecated: bool, lenient:
         return
     if is_withdrawn(value):
         allowed = metric.nullable or deprecated or lenient
-        yield (warning if allowed else error)(f"is {value}, which says that it was withdrawn: read as absent", place)
+        yield (warning if allowed else error)(f"is {value}, which means that it was withdrawn: read as absent", place)
         return
     if metric.kind == "count" and value != int(value):
         yield error(f"must be an integer, is {value}", place)
@@ -109,6 +109,6 @@ def _interval(name: str, value: Any, metrics: dict[str, Any], prefix: str) -> It
     low, high = value
     middle = metrics.get(base)
     if low is not None and high is not None and low > high:
-        yield error(f"the lower bound {low} lies above the upper bound {high}", place)
+        yield error(f"the lower bound {low} is above the upper bound {high}", place)
     elif is_number(middle) and ((low is not None and middle < low) or (high is not None and middle > high)):
-        yield warning(f"does not hold the value {middle}", place)
+        yield warning(f"does not contain the value {middle}", place)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.model import Run, Sample, Source
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
-from pantrace.wire.exchanges import is_exchange, run_of
+from pantrace.wire.api_exchanges import is_exchange, run_of
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
 from pantrace.wire.openai_responses import is_item
-from pantrace.wire.rest import rest_in
+from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 
 from ..format import Format, NoOptions
@@ -38,7 +38,7 @@ def dump_row(sample: Sample, options: NoOptions) -> Any:
     return conversation.dump(sample, options)
 
 
-load, dump = carrying(load_row, dump_row, CARRIER)
+load, dump = carry_rest(load_row, dump_row, CARRIER)
 _TYPED = ("message", "reasoning", "function_call", "function_call_output", "custom_tool_call")
 
 
@@ -63,7 +63,7 @@ def detect(head: Head) -> str | None:
 
 
 def _are_items(records: list[Any]) -> bool:
-    """Whether all are items, and one of them of a kind that only this API has. The last may be cut."""
+    """Whether all are items, and one of them is of a kind that only this API has. The last may be cut off."""
     told = records[:-1] if len(records) > 1 else records
     return all(is_item(each) for each in told) and any(each.get("type") in _TYPED for each in told)
 

@@ -1,4 +1,4 @@
-"""Conversations of items: all items of one response are one step."""
+"""Conversations of items; all items of one response are one step."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import msgspec
 
 from pantrace.errors import ReadError, SampleRefused
 from pantrace.model import Agent, Part, Role, Sample, Step, StepError, ToolCall, ToolResult, Trajectory
-from pantrace.wire.call_ids import told_steps
-from pantrace.wire.exchanges import UNNAMED, Exchange, is_exchange, turns_of
+from pantrace.wire.api_exchanges import UNNAMED, Exchange, is_exchange, turns_of
+from pantrace.wire.call_ids import conversation_steps
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
 from pantrace.wire.openai_responses import parts_from, role_of, step_items
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.optional import list_of, present, text_of
-from pantrace.wire.rest import as_extra, rest_in, rest_of
 
 from ..format import NoOptions
 
@@ -27,9 +27,10 @@ _FAILED = "An error occurred while running the tool"
 
 
 def is_response(raw: Any) -> bool:
-    """Whether it is a response of the API, or what the Agents SDK keeps of one."""
+    """Whether a value is a response of the API, or what the Agents SDK keeps of one."""
     if not isinstance(raw, dict) or not isinstance(raw.get("output"), list):
         return False
+    # The second is the SDK's `ModelResponse`, which drops `object`.
     return raw.get("object") == "response" or ("response_id" in raw and "usage" in raw)
 
 
@@ -51,13 +52,13 @@ def load(row: Any) -> Sample:
         for turn in turns_of(row, history, lambda each: list(each["response"]["output"])):
             steps += steps_from(turn.said)
             taken = {"input", "tools", *(("instructions",) if turn.request.get("instructions") == same else ())}
-            steps.append(answered(turn.response, rest_of(turn.request, taken), turn.rest))
+            steps.append(response_step(turn.response, rest_of(turn.request, taken), turn.rest))
         row = rest_of(row[-1]["request"], {"previous_response_id"})  # all of it is told
     elif is_response(row) or (isinstance(row, list) and row and is_response(row[0])):
         responses = row if isinstance(row, list) else [row]
         if not all(is_response(each) for each in responses):
             raise ReadError("a list of responses holds something else")
-        steps = [answered(each, None) for each in responses]
+        steps = [response_step(each, None) for each in responses]
         row = {key: responses[-1][key] for key in ("tools", "instructions", "model") if responses[-1].get(key)}
     else:
         row, form = ({"input": row}, "list") if isinstance(row, list) else (row, None)
@@ -83,12 +84,12 @@ def _sample(row: Record, steps: Iterable[Step], form: str | None) -> Sample:
     if form is not None:
         rest[_FORM] = form
     agents = (Agent(name="assistant", **given),) if given else ()
-    trajectory = Trajectory(id=name, agents=agents, steps=tuple(_told(steps)))
+    trajectory = Trajectory(id=name, agents=agents, steps=tuple(_complete_results(steps)))
     return Sample(id=name or UNNAMED, trajectory=trajectory, extra=as_extra(NAME, rest))
 
 
 def steps_from(items: Iterable[Any]) -> Iterator[Step]:
-    """Items as steps; those of the agent that follow each other are one."""
+    """Items as steps; consecutive items of the agent are one step."""
     open_: list[Any] = []
     for item in items:
         if not isinstance(item, dict):
@@ -111,8 +112,8 @@ def _step(role: Role, items: list[Any], **given: Any) -> Step:
     return Step(role=role, parts=tuple(parts), **given)
 
 
-def answered(response: Record, settings: Record | None, others: Record | None = None) -> Step:
-    """What a response says, with its tokens."""
+def response_step(response: Record, settings: Record | None, others: Record | None = None) -> Step:
+    """A response as a step, with its tokens."""
     name, model, created = (
         response.get("id", response.get("response_id")),
         response.get("model"),
@@ -131,6 +132,7 @@ def answered(response: Record, settings: Record | None, others: Record | None = 
         id=text_of(name),
         model=text_of(model),
         at=created if isinstance(created, (int, float)) else None,
+        # A response has no stop reason of its own unless it is incomplete.
         stop=text_of(why.get("reason")) if isinstance(why, dict) else text_of(status),
         usage=usage_from(response.get("usage"), NAME, "responses"),
         settings=settings or None,
@@ -138,8 +140,8 @@ def answered(response: Record, settings: Record | None, others: Record | None = 
     )
 
 
-def _told(steps: Iterable[Step]) -> Iterator[Step]:
-    """Results with the names of the tools that were called, and failed where the Agents SDK says so."""
+def _complete_results(steps: Iterable[Step]) -> Iterator[Step]:
+    """Steps whose results name their tools, and are marked as failed where the Agents SDK says so."""
     names: dict[str | None, str] = {}
     for step in steps:
         names |= {part.id: part.name for part in step.parts if isinstance(part, ToolCall)}
@@ -150,6 +152,7 @@ def _told(steps: Iterable[Step]) -> Iterator[Step]:
         for part in step.parts:
             if isinstance(part, ToolResult):
                 part = msgspec.structs.replace(part, name=part.name or names.get(part.call_id))
+                # An item has no field for failure; this is the SDK's default text for a tool that raised.
                 if isinstance(part.output, str) and part.output.startswith(_FAILED):
                     part = msgspec.structs.replace(part, error=part.output, failure="error")
             parts.append(part)
@@ -162,7 +165,7 @@ def dump(sample: Sample, options: NoOptions) -> Record:
         raise SampleRefused("a conversation is a recording; this sample has not been run")
     own = dict(rest_in(sample.extra, NAME))
     form = own.pop(_FORM, None)
-    items = [item for step in told_steps(trajectory, NAME) for item in step_items(step, NAME)]
+    items = [item for step in conversation_steps(trajectory, NAME) for item in step_items(step, NAME)]
     if not items:
         raise SampleRefused("nothing was said or done in it")
     agent = trajectory.agents[0] if trajectory.agents else None

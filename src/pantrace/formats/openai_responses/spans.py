@@ -15,14 +15,14 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Sample, Source, Step, StepError, Tool, ToolCall, ToolResult, Trajectory, Unknown
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
 from pantrace.wire.json import encode
 from pantrace.wire.openai_chat import arguments_of
 from pantrace.wire.openai_usage import usage_from, usage_to
 from pantrace.wire.optional import present, text_of
-from pantrace.wire.rest import as_extra, rest_in, rest_of
+from pantrace.wire.read_listener import listening
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
-from pantrace.wire.tap import listening
 from pantrace.wire.times import from_iso
 
 from .conversation import NAME, Record
@@ -42,8 +42,8 @@ def is_span(record: Any) -> bool:
 
 
 def rows(path: Path, on_broken: OnBroken) -> Iterator[list[Record]]:
-    """The records of each trace. Spans of several come mixed, in the order in which they ended: a first reading counts
-    them, so that the second holds only traces that are not complete yet."""
+    """The records of each trace. Spans of several traces come mixed, in the order they ended: a first reading counts
+    them, so that the second holds only incomplete traces."""
     with listening(None):  # whoever listens is told by the second one
         left = Counter(_trace_of(record) for record in _records(path, lambda _: None))
     open_: dict[str, list[Record]] = {}
@@ -74,11 +74,12 @@ def samples(path: Path, source: Source, on_broken: OnBroken, load: Any) -> Itera
 
 
 def sample_from(row: Record) -> Sample:
-    """A trace: `{"data": [...]}`, as the SDK sends it."""
+    """A trace as a sample: `{"data": [...]}`, as the SDK sends it."""
     records = [each for each in row["data"] if is_span(each)]
     if not records:
         raise ReadError("holds no span of a trace", place="data")
     spans = [(number, each) for number, each in enumerate(records) if each["object"] == "trace.span"]
+    # Spans are exported when they end: of two that began at once, the outer one comes later.
     spans.sort(key=lambda pair: (from_iso(pair[1].get("started_at")) or 0.0, -pair[0]))
     traces = [{"n": number, **each} for number, each in enumerate(records) if each["object"] == "trace"]
     name = traces[0]["id"] if traces else records[0]["trace_id"]
@@ -108,7 +109,7 @@ def _agents(spans: list[tuple[int, Record]]) -> Iterator[Agent]:
 
 
 def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
-    """Each response is a step; the calls that follow it under the same parent are its own."""
+    """One step per response; calls that follow it under the same parent belong to it."""
     steps: list[Step] = []
     parents = {str(span.get("id")): span for _, span in spans}
     asked: dict[str, int] = {}
@@ -151,7 +152,8 @@ def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
 
 
 def _agent_of(span: Record, parents: dict[str, Record]) -> str | None:
-    """The agent inside whose span it lies."""
+    """The agent in whose span this one lies."""
+    # A bound, as broken files may have rings of parents.
     for _ in range(len(parents)):
         match span["span_data"]:
             case {"type": "agent", "name": str(name)}:

@@ -15,17 +15,17 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Source, Trajectory
 from pantrace.wire import sqlite
-from pantrace.wire.cuts import Cutting, by_count
+from pantrace.wire.input_cuts import Cutting, by_count
+from pantrace.wire.input_span import Span
 from pantrace.wire.json import decode, decode_each
-from pantrace.wire.pace import pace, tell_place
+from pantrace.wire.progress import current_progress, report_place
 from pantrace.wire.rows import OnBroken, raise_broken
-from pantrace.wire.span import Span
 
+from .long_outputs import Outputs
 from .messages import Message
-from .outputs import Outputs
-from .raw import NAME, Raw
 from .sessions import ROWS, load_session, root_sample
-from .v2 import NOTE
+from .taken_keys import NAME, Raw
+from .v2_rows import NOTE
 
 INPUTS = "session_input"
 
@@ -44,8 +44,11 @@ _BELOW = (
     " join below b on s.parent_id = b.id)"
 )
 # Texts are fetched as bytes: what is no UTF-8 must become a message, and not end the reading.
+# Parts are sorted by id, not by `time_created`: the migration from JSON files gives all parts the time of the
+# migration.
 _PARTS = "select id, message_id, cast(data as blob) as data from part where session_id = ?"
 _MESSAGES = (
+    # By time first: ids wrap around every 2.18 years (last on 2026-08-14), so older ones can sort later.
     "select id, time_created, cast(data as blob) as data from message where session_id = ? order by time_created, id"
 )
 _V2_ROWS = (
@@ -60,12 +63,12 @@ _JSON = ("permission", "revert", "metadata", "model", "summary_diffs")
 
 
 def samples(path: Path, on_broken: OnBroken, seen: set[str] | None = None) -> Iterator[Sample]:
-    """Root sessions in the order of their creation, sub-agents inside; ids are noted in `seen`, if given."""
+    """Root sessions in order of creation, sub-agents inside; ids are added to `seen` if given."""
     with sqlite.reading(path) as database:
         reader = Database(database, path, on_broken)
-        total = reader.root_count() if pace() is not None else 0
+        total = reader.root_count() if current_progress() is not None else 0
         for number, session in enumerate(reader.roots()):
-            tell_place(number, total)
+            report_place(number, total)
             if seen is not None:
                 if session in seen:
                     continue
@@ -79,7 +82,7 @@ def plan(path: Path, cutting: Cutting) -> Iterator[Span]:
     """Ranges of root sessions, all of one moment."""
     if (weight := path.stat().st_size) <= cutting.size:
         return
-    copy = sqlite.copied(path, cutting.held)
+    copy = sqlite.copy_database(path, cutting.held)
     with sqlite.reading_copy(path, copy) as database:
         count = sum(1 for _ in Database(database, path, raise_broken).roots())
     for span in by_count(count, weight, cutting.size):
@@ -87,7 +90,7 @@ def plan(path: Path, cutting: Cutting) -> Iterator[Span]:
 
 
 def samples_between(path: Path, span: Span, on_broken: OnBroken) -> Iterator[Sample]:
-    """The root sessions of a span, in the same order as `samples` gives them."""
+    """The root sessions of a span, in the order of `samples`."""
     with sqlite.reading_copy(path, span.copy) as database:
         reader = Database(database, path, on_broken)
         for session in [*islice(reader.roots(), span.begin, span.end)]:
@@ -95,7 +98,7 @@ def samples_between(path: Path, span: Span, on_broken: OnBroken) -> Iterator[Sam
 
 
 class Database:
-    """An open database and what is asked of it again and again."""
+    """An open database, with what is asked of it again and again."""
 
     def __init__(self, database: sqlite3.Connection, path: Path, on_broken: OnBroken):
         self.database = database
@@ -106,7 +109,7 @@ class Database:
         for name in ("session", "message", "part"):
             if name not in tables:
                 raise ReadError(f"no database of OpenCode: it has no table {name}", path=str(path))
-        self.places = [(column, *_exported(column)) for column in tables["session"]]
+        self.places = [(column, *_export_path(column)) for column in tables["session"]]
         self.met: tuple[Any, Any] = None, None
         """The session that `roots` came to last, and its row, which need not be asked for again."""
         self.projects = self._projects() if "project" in tables else {}
@@ -122,7 +125,7 @@ class Database:
         return sqlite.rows(self.database, question, *values)
 
     def roots(self) -> Iterator[str]:
-        """Sessions whose parent is not in this database; at last those that only a ring of parents holds."""
+        """Sessions whose parent is not in this database; last, those that are only in a ring of parents."""
         for session, *row in self.rows(f"select id, * {_ROOTS} order by time_created, id"):
             self.met = session, row
             yield session
@@ -139,7 +142,7 @@ class Database:
         return int(count)
 
     def names(self) -> Iterator[str]:
-        """All sessions, sub-agents too."""
+        """All sessions, including sub-agents."""
         return (name for (name,) in self.rows("select id from session order by time_created, id"))
 
     def children(self, session: str) -> list[str]:
@@ -172,14 +175,14 @@ class Database:
         )
         return load_session(info, messages, beside, source)
 
-    def _broken(self, message: str, place: str) -> None:
+    def _report_broken(self, message: str, place: str) -> None:
         self.on_broken(ReadError(message, path=str(self.path), place=place))
 
     def _objects(
         self, table: str, question: str, session: str, ordered: bool = True
     ) -> Iterator[tuple[Raw | None, tuple[Any, ...]]]:
-        """Rows of a table with the object that their last column holds as JSON; None for a broken one, which is
-        reported. Where they are not `ordered`, they are told in the order of their ids."""
+        """Rows of a table with the JSON object of their last column; None for a broken one, which is reported. If they
+        are not `ordered`, they are sorted by id."""
         found = list(self.rows(question, session))
         if not ordered:
             # SQLite would carry the whole text of each row through its sorting.
@@ -200,11 +203,11 @@ class Database:
             return None
         if type(value) is dict:
             return value
-        self._broken("not a JSON object", place)
+        self._report_broken("not a JSON object", place)
         return None
 
     def messages(self, session: str) -> list[Message]:
-        """The messages of a session with their parts, decoded for this call alone."""
+        """The messages of a session with their parts, decoded for this call only."""
         parts: dict[str, list[Raw]] = {}
         belonging: list[Raw] = []
         last: Any = None
@@ -227,13 +230,11 @@ class Database:
                     raw["time"] = {"created": created}
                 messages.append((raw, belonging))
         for name, lost in parts.items():
-            self._broken(
-                f"{len(lost)} parts belong to a message that is not there", f"session {session}, message {name}"
-            )
+            self._report_broken(f"{len(lost)} parts belong to a missing message", f"session {session}, message {name}")
         return messages
 
     def info(self, session: str) -> Raw:
-        """The session's row in the shape in which OpenCode exports it."""
+        """The session's row in the shape of OpenCode's export."""
         name, row = self.met
         if name != session:
             row = next(self.rows("select * from session where id = ?", session), None)
@@ -247,11 +248,11 @@ class Database:
             inside = info
             for each in above:
                 inside = inside.setdefault(each, {})
-            inside[last] = self._decoded(value, session, column) if column in _JSON else value
+            inside[last] = self._decode_column(value, session, column) if column in _JSON else value
         return info
 
-    def _decoded(self, value: Any, session: str, column: str) -> Any:
-        """What a column holds as JSON; a broken text stays text, and is reported."""
+    def _decode_column(self, value: Any, session: str, column: str) -> Any:
+        """A column's JSON value; a broken text stays text and is reported."""
         if not isinstance(value, (str, bytes)):
             return value
         try:
@@ -286,12 +287,12 @@ class Database:
 
 
 def _id_of(row: tuple[Any, ...]) -> tuple[bool, Any]:
-    """What rows are ordered by, as SQLite does it: text by its bytes, and behind it what is no text."""
+    """The key that SQLite sorts ids by: text by its bytes, then everything that is not text."""
     return type(row[0]) is not str, row[0]
 
 
-def _exported(column: str) -> tuple[str, ...]:
-    """Where a column of a session stands in an export: "tokens_cache_read" -> ("tokens", "cache", "read")."""
+def _export_path(column: str) -> tuple[str, ...]:
+    """Where a session's column stands in an export: "tokens_cache_read" -> ("tokens", "cache", "read")."""
     if column in _RENAMED:
         return _RENAMED[column]
     first, _, second = column.partition("_")

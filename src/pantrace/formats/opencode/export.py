@@ -24,13 +24,13 @@ from pantrace.model import (
     Trajectory,
     Unknown,
 )
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.pantrace_key import CARRIER
 
 from .messages import BESIDE, dump_error
 from .parts import UNKNOWN, dump_file, dump_reasoning, dump_text, dump_tool
-from .raw import NAME, UNREPORTED, Raw, fill, merge, put_times
 from .sessions import CALLER, ROWS, SAMPLE, load_document
+from .taken_keys import NAME, UNREPORTED, Raw, fill, merge, put_times
 from .usage import OURS, put_usage
 
 CORNERS = (
@@ -43,7 +43,7 @@ text of long outputs."""
 
 
 def dump_document(sample: Sample, options: NoOptions) -> Raw:
-    """One sample as an export document, as far as OpenCode has words for it."""
+    """One sample as an export document, as far as OpenCode can express it."""
     trajectory = sample.trajectory
     if trajectory is None:
         raise SampleRefused("an OpenCode session is a recording; this sample has not been run")
@@ -56,7 +56,7 @@ def dump_document(sample: Sample, options: NoOptions) -> Raw:
     return {**document, **{key: value for key, value in beside.items() if key != "info"}}
 
 
-load, dump = carrying(load_document, dump_document, CARRIER)
+load, dump = carry_rest(load_document, dump_document, CARRIER)
 
 
 def _is_row(step: Step) -> bool:
@@ -64,7 +64,7 @@ def _is_row(step: Step) -> bool:
 
 
 class _Writer:
-    """What writing one session must remember: ids given out, the last known time, the last prompt."""
+    """Writes one session: remembers ids given out, the last known time, the last prompt."""
 
     def __init__(self, trajectory: Trajectory, sample: str):
         self.trajectory = trajectory
@@ -74,6 +74,7 @@ class _Writer:
         self.results = _results_of_calls(trajectory)
         self.told = {agent.name: agent.instructions for agent in trajectory.agents if agent.instructions}
         if NAME in trajectory.extra:
+            # Instructions that were read from a message are written back there.
             self.told = {}  # the messages hold them already
 
     def info(self) -> Raw:
@@ -140,6 +141,7 @@ class _Writer:
         raw["sessionID"] = raw.get("sessionID", self.session)
         required: Raw = {"id": message, "time.created": self.clock, "agent": "build"}
         if not answers:
+            # OpenCode refuses a message without these keys; they are listed as invented.
             required |= {"model.providerID": "unknown", "model.modelID": "unknown"}
         else:
             required |= {"parentID": asked or message, "modelID": "unknown", "providerID": "unknown"}
@@ -204,7 +206,7 @@ def _first_moment(trajectory: Trajectory) -> int:
 
 
 def _results_of_calls(trajectory: Trajectory) -> dict[tuple[int, int], ToolResult]:
-    """For each call, by its place, the result: the one right behind it, else by id, else by name and order."""
+    """The result of each call, by the call's place: the one right behind it, else by id, else by name and order."""
     found: dict[tuple[int, int], ToolResult] = {}
     waiting: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
     for place, step in enumerate(trajectory.steps):

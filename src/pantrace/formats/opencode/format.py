@@ -1,4 +1,4 @@
-"""What pantrace knows of OpenCode: recognising it, opening whatever it is, and the record `FORMAT`."""
+"""The OpenCode format: recognising it, opening whatever it is, and the record `FORMAT`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
 from pantrace.model import Run, Sample, Source
-from pantrace.wire.cuts import Cutting
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
-from pantrace.wire.rest import rest_in
+from pantrace.wire.input_cuts import Cutting
+from pantrace.wire.input_span import Span
 from pantrace.wire.rows import OnBroken, read_rows
 from pantrace.wire.source import with_source
-from pantrace.wire.span import Span
 
 from . import database, storage, stream
 from .export import CORNERS, dump, load
 from .places import Place, claim, is_export, places
-from .raw import NAME
+from .taken_keys import NAME
 from .validation import check, validate
 
 
@@ -40,7 +40,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     if head.kind == "sqlite":
         variant, samples = "sqlite", database.samples(path, on_broken)
     elif head.kind == "directory" and (found := places(path)):
-        variant, samples = found[0].variant, _of_places(found, on_broken)
+        variant, samples = found[0].variant, _samples_of_places(found, on_broken)
     elif head.kind == "json" and head.layout != "array" and stream.is_row(head.record):
         variant, samples = "stream", stream.samples(path, on_broken)
     elif head.kind == "json":
@@ -56,7 +56,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 
 def plan(path: Path, cutting: Cutting) -> Iterable[Span]:
-    """A database is cut by sessions. A folder of several generations is one: what was migrated stands in it twice."""
+    """Cut a database by sessions. A folder with several generations is not cut: migrated sessions are in it twice."""
     where = _only_database(path)
     return database.plan(where, cutting) if where is not None else ()
 
@@ -74,8 +74,8 @@ def _only_database(path: Path) -> Path | None:
     return path if Head(path).kind == "sqlite" else None
 
 
-def _of_places(found: list[Place], on_broken: OnBroken) -> Iterator[Sample]:
-    """A data directory may hold several generations; a session that was migrated is taken from the newest."""
+def _samples_of_places(found: list[Place], on_broken: OnBroken) -> Iterator[Sample]:
+    """The samples of all generations in a data directory; a migrated session is taken from the newest."""
     seen: set[str] | None = set() if len(found) > 1 else None
     for place in found:
         reader = database.samples if place.variant == "sqlite" else storage.samples
@@ -92,10 +92,10 @@ def _exports(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
         except ReadError as error:
             on_broken(error.at(path=str(path), place=place))
             continue
-        yield _stamped(sample, path, place)
+        yield _with_source(sample, path, place)
 
 
-def _stamped(sample: Sample, path: Path, place: str | None) -> Sample:
+def _with_source(sample: Sample, path: Path, place: str | None) -> Sample:
     assert sample.trajectory is not None
     # A sample of another format that is carried whole has nothing of OpenCode's.
     version = rest_in(rest_in(sample.trajectory.extra, NAME), "info").get("version")
@@ -124,25 +124,25 @@ FORMAT = Format(
     lost={
         "case": "a session records what was done, not what was expected",
         "expected": "a session records what was done, not what was expected",
-        "scores": "OpenCode keeps no scores",
+        "scores": "OpenCode has no scores",
         "epoch": "OpenCode does not count repetitions",
-        "trajectory.children": "a sub-agent's session is an export of its own, linked by parentID; a grader's is none",
+        "trajectory.children": "a sub-agent's session is a separate export, linked by parentID; a grader has none",
         "trajectory.ended": "OpenCode stores when a session was last changed, not when it ended",
         "trajectory.outcome": "OpenCode does not judge sessions",
         "trajectory.state": "OpenCode sessions have no state",
         "trajectory.invocations": "OpenCode times messages and tools, not invocations",
         "trajectory.agents": "an agent is known by its messages: name, model and system prompt",
-        "trajectory.usage": "OpenCode keeps one total per session, not one per model",
+        "trajectory.usage": "OpenCode has one total per session, not one per model",
         "trajectory.steps[].role": "OpenCode has no system messages: their text becomes synthetic user text",
         "trajectory.steps[].parent": "OpenCode links an answer to its prompt only",
         "trajectory.steps[].state_delta": "OpenCode sessions have no state",
-        "trajectory.steps[].parts[].output": "OpenCode holds tool output as text",
-        "trajectory.steps[].parts[].failure": "OpenCode tells failures apart by the error's text and the exit code",
+        "trajectory.steps[].parts[].output": "OpenCode stores tool output as text",
+        "trajectory.steps[].parts[].failure": "OpenCode distinguishes failures by the error's text and the exit code",
     },
-    note="generation 0 (0.1, 0.2: parts inside messages) is written from OpenCode's source and unverified",
+    note="generation 0 (0.1, 0.2: parts inside messages) follows OpenCode's source and is not verified",
     reencoded={
         "summary_*": "columns of one object, `summary`",
-        "*tokens.input": "input without cached tokens; the model counts them in",
+        "*tokens.input": "input without cached tokens; the model includes them",
         "*tokens_input": "a sum over the session",
         "*tokens_output": "a sum over the session",
         "*tokens_reasoning": "a sum over the session",

@@ -1,4 +1,4 @@
-"""Generation 0 (0.1 and 0.2): messages that hold their parts and a `metadata` object, in the words of today.
+"""Generation 0 (0.1 and 0.2), whose messages hold their parts and a `metadata` object, brought into today's shape.
 
 Written from the source of 0.1.174; no recording of it was at hand, so this is unverified.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .raw import Raw
+from .taken_keys import Raw
 
 _KNOWN = ("parts", "metadata")
 
@@ -18,7 +18,7 @@ def is_oldest(message: Raw) -> bool:
 
 
 def modern(message: Raw) -> tuple[Raw, list[Any]]:
-    """The message and its parts in today's shape; what has no place there keeps its old name."""
+    """A message and its parts in today's shape; what has no place there keeps its old name."""
     metadata = dict(message["metadata"])
     info = {key: value for key, value in message.items() if key not in _KNOWN}
     tools = metadata.pop("tool", None)

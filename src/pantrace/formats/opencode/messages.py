@@ -15,7 +15,7 @@ from pantrace.model import Agent, Media, Part, Step, StepError, Text, Thinking, 
 from pantrace.model.trajectory import Kind
 
 from .parts import UNKNOWN, load_parts
-from .raw import NAME, UNREPORTED, Raw, take_text, take_times, without_invented
+from .taken_keys import NAME, UNREPORTED, Raw, take_text, take_times, without_invented
 from .usage import output_holds_reasoning, take_usage
 
 Message = tuple[Raw, list[Any]]
@@ -24,11 +24,12 @@ Message = tuple[Raw, list[Any]]
 BESIDE = "beside_info"
 """What an export says of a message outside `info` and `parts`, kept among the keys of its `info`."""
 COMPACTION, AGENT = f"{UNKNOWN}compaction", f"{UNKNOWN}agent"
+# OpenCode's own text in front of a command that the user ran.
 SHELL = "The following tool was executed by the user"
 
 
 def load_steps(messages: Iterable[Message], session: str | None, version: Any) -> tuple[list[Step], list[Agent]]:
-    """The steps of a session in the order given, and the agents that took part; the messages are used up."""
+    """The steps of a session in the order given, and its agents; the messages are used up."""
     steps: list[Step] = []
     holds = output_holds_reasoning(version)
     turn = 0
@@ -50,6 +51,7 @@ def load_steps(messages: Iterable[Message], session: str | None, version: Any) -
             number = None if kind == "user_shell" else turn or None
             step = _step(rest, parts, "user", kind, parent, number, holds)
         elif role == "assistant":
+            # Generation 1 has no `parentID`: there the order decides.
             number = turn_of.get(parent, turn or None) if parent is not None else turn or None
             asked = place_of.get(parent, -1) if parent is not None else len(steps) - 1
             if _is_user_shell(rest, parts) and asked >= 0 and steps[asked].kind in ("synthetic", "user_shell"):
@@ -115,6 +117,7 @@ def _user_kind(parts: list[Part]) -> Kind:
 
 
 def _agent_kind(rest: Raw, parts: list[Part]) -> Kind:
+    # A compaction's summary is not an answer.
     if rest.get("summary") is True:
         return "compaction"
     inserted = False
@@ -127,7 +130,7 @@ def _agent_kind(rest: Raw, parts: list[Part]) -> Kind:
 
 
 def _is_user_shell(rest: Raw, parts: list[Part]) -> bool:
-    """A lone command without a model call around it: no step-start, no reason to stop, no tokens."""
+    """Whether a message is a command that the user ran: no step-start, no stop reason, no tokens."""
     if "finish" in rest or "error" in rest or not 1 <= len(parts) <= 2:
         return False
     call = parts[0]

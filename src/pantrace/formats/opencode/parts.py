@@ -13,9 +13,9 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.model.parts import Failure
-from pantrace.wire.json import decode, encode
+from pantrace.wire.json import decode, text_or_json
 
-from .raw import NAME, UNREPORTED, Raw, merge, put_times, take_text, take_times, without_invented
+from .taken_keys import NAME, UNREPORTED, Raw, merge, put_times, take_text, take_times, without_invented
 
 UNKNOWN = f"{NAME}:"
 
@@ -56,7 +56,7 @@ def _load_text(rest: Raw, parts: list[Part]) -> bool:
 
 
 def _load_subtask(rest: Raw, parts: list[Part]) -> bool:
-    """What the user asked in the words of a command."""
+    """A subtask part as the prompt that the user gave with a command."""
     text = take_text(rest, "prompt")
     if text is None:
         return False
@@ -84,6 +84,7 @@ def _load_reasoning(rest: Raw, parts: list[Part]) -> bool:
     parts.append(
         Thinking(
             text=None if hidden else text,
+            # An empty text beside metadata: the provider has encrypted its reasoning.
             redacted=hidden and bool(rest.get("metadata")),
             started=started,
             ended=ended,
@@ -157,7 +158,7 @@ def _load_tool(rest: Raw, parts: list[Part]) -> bool:
         told = arguments.get("error")
         problem = told if type(told) is str else ""
         failure = "invalid_arguments" if problem.startswith("Invalid input for tool") else "invalid_tool"
-        arguments = _attempted(problem)
+        arguments = _quoted_arguments(problem)
     call = ToolCall(id=take_text(rest, "callID"), name=name, arguments=arguments, extra={NAME: rest})
     parts.append(call)
     if left.get("status") in ("completed", "error"):
@@ -182,8 +183,8 @@ _ATTEMPT = re.compile(
 )
 
 
-def _attempted(problem: str) -> Any:
-    """The arguments that a refused call had, where the error quotes them: text that is no JSON stays text."""
+def _quoted_arguments(problem: str) -> Any:
+    """The arguments of a refused call, which only the error quotes; text that is not JSON stays text."""
     found = _ATTEMPT.search(problem)
     if found is None:
         return None
@@ -209,8 +210,10 @@ def _load_result(call: ToolCall, left: Raw, failure: Failure | None, problem: st
             whole, left["output"], output = True, output, left.pop("full_output")
     else:
         error = take_text(left, "error")
+        # What a failed command printed stands only there.
         output = metadata.get("output")
         failure = failure or _failure(error)
+    # A command that fails is `completed` all the same; only this tells.
     code = metadata.get("exit")
     exit_code = code if type(code) is int else None
     if failure is None and exit_code:
@@ -278,11 +281,11 @@ def _dump_result(result: ToolResult, state: Raw) -> Raw:
         if "output" in left and result.output is not None:
             state["full_output"] = result.output
         elif result.output is not None and "output" not in left:
-            state["output"] = result.output if own else as_text(result.output)
+            state["output"] = result.output if own else text_or_json(result.output)
     elif result.error is not None:
         state["error"] = result.error
     elif not own and result.output is not None:
-        state["error"] = as_text(result.output)
+        state["error"] = text_or_json(result.output)
     if not own:
         metadata: Raw = {}
         if failed and result.error is not None and result.output is not None:
@@ -297,8 +300,3 @@ def _dump_result(result: ToolResult, state: Raw) -> Raw:
     if result.media:
         state["attachments"] = [dump_file(each) for each in result.media]
     return merge(state, left)
-
-
-def as_text(value: Any) -> str:
-    """A value as OpenCode holds outputs: text, JSON for anything else."""
-    return value if isinstance(value, str) else encode(value).decode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""Where recordings lie in a directory: databases first, then the trees that older versions left behind."""
+"""Where recordings lie in a directory: databases first, then the trees that older versions left."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pantrace.errors import ReadError
-from pantrace.wire.claim import Claim, either, of_patterns
+from pantrace.wire.claimed_files import Claim, either, of_patterns
 from pantrace.wire.head import Head
 
 from . import database
@@ -21,12 +21,13 @@ class Place(NamedTuple):
 
 
 def places(folder: Path) -> list[Place]:
-    """What a data directory, a `storage` folder, a `project` folder or one of its slugs holds, newest first."""
+    """The recordings in a data directory, a `storage` folder, a `project` folder or one of its slugs, newest first."""
     try:
         found = [Place("sqlite", path) for path in sorted(folder.glob("opencode*.db")) if _is_database(path)]
         for storage in (folder, folder / "storage"):
             if _is_tree(storage):
                 found.append(Place("project-storage" if is_first(storage) else "storage", storage))
+        # Users name any of these levels.
         for pattern in ("project/*/storage", "*/storage") if folder.name == "project" else ("project/*/storage",):
             found += [Place("project-storage", path) for path in sorted(folder.glob(pattern)) if is_first(path)]
     except OSError:

@@ -1,4 +1,4 @@
-"""Sessions: `{"info": ..., "messages": ...}`, the shape of `opencode export`, as a trajectory with its sub-agents.
+"""Sessions in the shape of `opencode export`, `{"info": ..., "messages": ...}`, as trajectories with their sub-agents.
 
 Every carrier (database, tree, stream, export) gives this shape; what it knows beyond it (todo, session_diff, project)
 stands beside `info` and `messages` and is written there again.
@@ -18,9 +18,9 @@ from pantrace.wire.json import unknown_keys
 from pantrace.wire.rows import OnBroken
 
 from .messages import BESIDE, Message, load_steps
-from .raw import NAME, Raw, take_text, take_times, without_invented
+from .taken_keys import NAME, Raw, take_text, take_times, without_invented
 from .usage import take_usage
-from .v2 import load_rows
+from .v2_rows import load_rows
 
 CALLER, SAMPLE = "caller", "sample"
 """Where earlier versions of pantrace wrote the call that started a sub-agent, and the sample's id if it is another than
@@ -48,19 +48,18 @@ def _message(raw: Any, place: int) -> Message:
     if not isinstance(raw, dict) or not isinstance(raw.get("info"), dict) or not isinstance(raw.get("parts"), list):
         raise ReadError("not a message: it needs an object `info` and a list `parts`", place=f"messages[{place}]")
     beside = {BESIDE: unknown_keys(raw, ("info", "parts"))} if len(raw) > 2 else {}
-    return {**raw["info"], **beside}, [_own(part) for part in raw["parts"]]
+    return {**raw["info"], **beside}, [_copy_part(part) for part in raw["parts"]]
 
 
-def _own(part: Any) -> Any:
-    """A part that may be used up: its state is taken apart, too, and the document belongs to whoever gave it."""
+def _copy_part(part: Any) -> Any:
+    """A copy of a part that may be changed: reading takes its state apart, and the document is the caller's."""
     if type(part) is not dict:
         return part
     return {**part, "state": dict(part["state"])} if type(part.get("state")) is dict else dict(part)
 
 
 def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: Source | None = None) -> Trajectory:
-    """A trajectory without its children; `beside` is what stands next to the session and its messages, which are used
-    up."""
+    """A trajectory without its children; `beside` is what stands next to the session. The messages are used up."""
     rest = without_invented(info)
     session = take_text(rest, "id")
     steps: list[Step]
@@ -94,7 +93,7 @@ def root_sample(
     path: Path,
     on_broken: OnBroken,
 ) -> Iterator[Sample]:
-    """The sample of a root session, sub-agents inside; none when they are nested too deeply, which is reported."""
+    """The sample of a root session, sub-agents inside; nothing if they are nested too deeply, which is reported."""
     if type(session) is not str:  # SQLite keeps any value in any column
         on_broken(ReadError("the id of this session is not text", path=str(path), place=f"session {session!r}"))
         return
@@ -112,7 +111,7 @@ def with_children(
     children_of: Callable[[str], list[str]],
     above: tuple[str, ...] = (),
 ) -> Trajectory:
-    """A session with the sessions of its sub-agents inside, each told which call started it."""
+    """A session with its sub-agents' sessions inside, each with the call that started it."""
     trajectory = read(session)
     above = (*above, session)
     names = [name for name in children_of(session) if name not in above]
@@ -125,7 +124,7 @@ def with_children(
 
 
 def _callers(trajectory: Trajectory) -> list[tuple[ToolCall, list[Any]]]:
-    """Calls of sub-agents with the session ids that their results name."""
+    """Calls of sub-agents, with the session ids that their results name."""
     found: list[tuple[ToolCall, list[Any]]] = []
     for step in trajectory.steps:
         for place, part in enumerate(step.parts):
@@ -152,6 +151,7 @@ def _caller_of(child: Trajectory, callers: list[tuple[ToolCall, list[Any]]]) -> 
             return call.id
     for call, named in callers:
         asked = call.arguments.get("description") if type(call.arguments) is dict else None
+        # 0.5 links nothing: the title of a sub-agent's session begins with the call's description.
         if not any(named) and asked and child.title and child.title.startswith(f"{asked} (@"):
             return call.id
     return None

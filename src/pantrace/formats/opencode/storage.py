@@ -20,13 +20,14 @@ from pantrace.errors import ReadError
 from pantrace.model import Sample, Source, Trajectory
 from pantrace.wire import files
 from pantrace.wire.json import decode
+from pantrace.wire.optional import text_of
 from pantrace.wire.rows import OnBroken
 
 from .generation0 import is_oldest, modern
+from .long_outputs import Outputs
 from .messages import Message
-from .outputs import Outputs
-from .raw import NAME, Raw
 from .sessions import load_session, root_sample
+from .taken_keys import NAME, Raw
 
 
 def samples(storage: Path, on_broken: OnBroken, seen: set[str] | None = None) -> Iterator[Sample]:
@@ -78,7 +79,7 @@ class Tree:
         parent, time = info.get("parentID"), info.get("time")
         created = time.get("created") if isinstance(time, dict) else None
         self.infos[session] = file
-        self.parents[session] = parent if isinstance(parent, str) else None
+        self.parents[session] = text_of(parent)
         self.created[session] = created if isinstance(created, (int, float)) else 0
 
     def _moment(self, session: str) -> tuple[float, str]:
@@ -116,6 +117,7 @@ class Tree:
         info = self._read(file) if file is not None else None
         info = {**(info or {}), "id": session}
         if file is not None and not self.first:
+            # In generation 2 the folder is named for the project.
             info.setdefault("projectID", file.parent.name)
         return info
 
@@ -157,6 +159,7 @@ class Tree:
             time = raw.get("time")
             created = time.get("created") if isinstance(time, dict) else None
             found.append(((created if isinstance(created, (int, float)) else 0, file.stem), (raw, parts)))
+        # By time first: ids wrap around every 2.18 years.
         found.sort(key=lambda each: each[0])
         return [message for _, message in found]
 

@@ -20,8 +20,8 @@ from pantrace.wire.json import decode, typed_decoder, unknown_keys
 from pantrace.wire.rows import OnBroken
 
 from .messages import Message
-from .raw import NAME, Raw
 from .sessions import load_session
+from .taken_keys import NAME, Raw
 
 TYPES = ("step_start", "text", "reasoning", "tool_use", "step_finish", "error")
 _LINE = ("type", "timestamp", "sessionID")
@@ -46,7 +46,7 @@ def is_row(row: Any) -> bool:
 
 
 def samples(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
-    """One sample per session; each is held only until its last line, wherever the others' lines stand."""
+    """One sample per session; each is held only until its last line, wherever lines of others stand."""
     last: dict[str, int] = {}
     for number, line in files.lines(path, None, lambda _: None):
         try:
@@ -109,7 +109,7 @@ class _Session:
         return self.messages[name]
 
     def _fail(self, row: Raw) -> None:
-        """An error names no message: it ends the one that has not finished, or stands alone."""
+        """Add an error, which names no message: it ends the unfinished one, or stands alone."""
         info = next(reversed(self.messages.values()))[0] if self.messages else None
         if info is None or "finish" in info or "error" in info:
             info, _ = self._message(None, None)
@@ -121,20 +121,21 @@ class _Session:
         if self.created is not None:
             info["time"] = {"created": self.created}
         for _, parts in self.messages.values():
+            # Lines come when a part is finished; ids tell when it began.
             parts.sort(key=lambda part: str(part.get("id", "")))
         source = Source(format=NAME, version="stream", producer="opencode run", path=str(path), place=self.place)
         return Sample(id=self.name, trajectory=load_session(info, self.messages.values(), {"note": NOTE}, source))
 
 
 def _around(row: Raw, content: str) -> Raw:
-    """What a line says beside its content: its time, and whatever is not known here."""
+    """What a line says beside its content: its time and unknown keys."""
     rest = unknown_keys(row, (*_LINE, content))
     found = {"timestamp": row["timestamp"]} if "timestamp" in row else {}
     return {**found, "line": rest} if rest else found
 
 
 def _account(info: Raw, part: Raw) -> None:
-    """What the message object would say: the sum over its step-finish parts, and the last reason."""
+    """Add a step-finish part to its message: tokens and cost are summed, the last reason counts."""
     if type(part.get("reason")) is str:
         info["finish"] = part["reason"]
     for key in ("cost", "tokens"):
@@ -152,12 +153,14 @@ def _sum(one: Any, two: Any) -> Any:
 
 
 _ID = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})")
+# An id holds the milliseconds modulo 2^36, about 2.18 years.
 _CYCLE = 2**36
 _MONTH = 30 * 86_400_000
 
 
 def moment_of(name: str, near: int) -> int | None:
-    """The moment an id was made, in milliseconds: its 36 bits completed by a time soon after; None when none is.
+    """The time at which an id was made, in milliseconds: its 36 bits, completed by a time soon after; None if there is
+    none. Session ids count backwards.
 
     Ids of sessions count backwards."""
     found = _ID.match(name)

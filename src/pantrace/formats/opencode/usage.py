@@ -14,7 +14,7 @@ from typing import Any
 from pantrace.catalog import convention
 from pantrace.model import Usage
 
-from .raw import NAME, Raw
+from .taken_keys import NAME, Raw
 
 OURS = "pantrace"
 """The version in what pantrace writes; it counts as the newest OpenCode does."""
@@ -24,7 +24,7 @@ _MOST = 2**51
 
 
 def output_holds_reasoning(version: Any) -> bool | None:
-    """Whether this version of OpenCode counts reasoning as output, too; None when its number does not tell."""
+    """Whether this version of OpenCode includes reasoning in the output; None if its number does not tell."""
     return _holds_reasoning(version) if type(version) is str else None
 
 
@@ -37,7 +37,7 @@ def _holds_reasoning(version: str) -> bool | None:
 
 
 def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
-    """Tokens and cost in the model's convention; `by_version` is what the version says of reasoning in the output.
+    """Tokens and cost in the model's convention; `by_version` says whether output includes reasoning.
 
     OpenCode writes zeros before a model has answered and where the provider counts nothing: all zeros mean that
     nothing was reported."""
@@ -51,6 +51,7 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
     cache = dict(cached) if type(cached) is dict else {}
     given, output, reasoning = _take_count(left, "input"), _take_count(left, "output"), _take_count(left, "reasoning")
     read, written, total = _take_count(cache, "read"), _take_count(cache, "write"), _take_count(left, "total")
+    # Also for sessions that were migrated: their zeros mean "not recorded".
     if not (given or output or reasoning or total or read or written or cost):
         return None
     if cost is not None:
@@ -65,6 +66,7 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
         del rest["tokens"]
     about: Raw = {}
     if reasoning and output is not None:
+        # Gemini reports thoughts apart from its output, whatever the version of OpenCode.
         if by_version and str(rest.get("providerID")).startswith("google"):
             by_version = False
         apart = None if total is None else total - (given or 0) - output - (read or 0) - (written or 0)
@@ -91,7 +93,9 @@ def _take_count(counts: Raw, key: str) -> int | None:
 
 
 def _about_reasoning(reasoning: int, output: int, apart: int | None, by_version: bool | None) -> Raw:
-    """Whether `output` holds the reasoning, and what is doubtful; `apart`: how much the total has beyond the rest."""
+    """Whether `output` includes the reasoning, and what is uncertain; `apart` is how much the total exceeds the
+    rest."""
+    # The total proves it: a session keeps the version that began it, so the version alone can mislead.
     by_total = {0: True, reasoning: False}.get(apart) if apart is not None else None
     inclusive = by_total if by_total is not None else bool(by_version) and output >= reasoning
     about: Raw = {_INCLUSIVE: True} if inclusive else {}
@@ -100,11 +104,11 @@ def _about_reasoning(reasoning: int, output: int, apart: int | None, by_version:
         if by_version is not None and by_total != by_version:
             about[NOTE] = f"by its total, reasoning is {counted} output, which is not what this version usually writes"
     elif apart is not None:
-        about[NOTE] = f"the total is not the sum of the counts; reasoning was taken as {counted} output"
+        about[NOTE] = f"the total is not the sum of the counts; reasoning was counted as {counted} output"
     elif by_version is None:
-        about[NOTE] = f"neither total nor version tells where reasoning is; it was taken as {counted} output"
+        about[NOTE] = f"neither total nor version says where reasoning is; it was counted as {counted} output"
     elif inclusive != by_version:
-        about[NOTE] = f"output is smaller than the reasoning it should hold; it was taken as {counted} output"
+        about[NOTE] = f"output is smaller than the reasoning it should include; it was counted as {counted} output"
     return about
 
 

@@ -18,9 +18,9 @@ from . import stream
 from .database import Database
 from .messages import Message
 from .places import places
-from .raw import NAME, Raw
 from .shapes import ASSISTANT, LINE, PARTS, SESSION, STATES, USER
 from .storage import Tree
+from .taken_keys import NAME, Raw
 from .usage import NOTE, output_holds_reasoning, take_usage
 
 
@@ -58,7 +58,7 @@ def _messages(messages: list[tuple[str, Message]], version: Any, *, infix: bool)
         name = info.get("id")
         role = info.get("role")
         if role not in ("user", "assistant"):
-            yield error(f"{role!r} is no role of OpenCode", f"{here}.role")
+            yield error(f"{role!r} is not a role of OpenCode", f"{here}.role")
         else:
             yield from under(here, violations(info, USER if role == "user" else ASSISTANT))
             usage = take_usage(dict(info), output_holds_reasoning(version))
@@ -84,7 +84,8 @@ def _part(part: Any, message: Any) -> Iterator[Violation]:
         yield error("must be text", "type")
         return
     if kind not in PARTS:
-        yield warning(f"{kind!r} is no known type of part", "type")
+        # New versions bring new types: no reason to call a recording broken.
+        yield warning(f"{kind!r} is not a known type of part", "type")
         return
     yield from violations(part, PARTS[kind])
     if kind == "tool" and isinstance(part.get("state"), dict):
@@ -94,13 +95,13 @@ def _part(part: Any, message: Any) -> Iterator[Violation]:
             yield from violations(state, shape, "state")
     owner = part.get("messageID")
     if isinstance(owner, str) and isinstance(message, str) and owner != message:
-        yield error(f"says that it belongs to {owner}", "messageID")
+        yield error(f"claims to belong to {owner}", "messageID")
 
 
 def _line(row: Raw) -> Iterator[Violation]:
     yield from violations(row, LINE)
     if row.get("type") not in stream.TYPES:
-        yield warning(f"{row.get('type')!r} is no known type of line", "type")
+        yield warning(f"{row.get('type')!r} is not a known type of line", "type")
     elif row["type"] == "error" and "part" not in row:
         yield from violations(row, {"error": {"name": str}})
     elif "part" not in row:
@@ -122,7 +123,7 @@ def validate(path: Path) -> Iterator[Violation]:
     else:
         for where, row in read_rows(path, broken.append):
             yield from under(where or "", check(row), ", ")
-        yield from _told(broken)
+        yield from _as_violations(broken)
 
 
 def _database(path: Path) -> Iterator[Violation]:
@@ -153,11 +154,11 @@ def _sessions(reader: Database | Tree, broken: list[ReadError]) -> Iterator[Viol
         yield from under(place, violations(about, SESSION), ", ")
         named = [(f"message {info.get('id')}", (info, parts)) for info, parts in reader.messages(session)]
         yield from under(place, _messages(named, about.get("version"), infix=False), ", ")
-        yield from _told(broken)
-    yield from _told(broken)
+        yield from _as_violations(broken)
+    yield from _as_violations(broken)
 
 
-def _told(broken: list[ReadError]) -> Iterator[Violation]:
+def _as_violations(broken: list[ReadError]) -> Iterator[Violation]:
     for each in broken:
         place = ", ".join(part for part in (each.place, each.remedy) if part)
         yield error(each.message, place or each.path)

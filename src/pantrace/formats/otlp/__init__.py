@@ -23,16 +23,16 @@ from ..format import Format
 from .container import located_in
 from .conversation import dump_whole, load_whole
 from .groups import Groups, trace_of
-from .places import beside, claim, files_of, owner
-from .reading import samples_from, samples_of_request, source_of
+from .input_files import beside, claim, files_of, owner
+from .read_samples import samples_from, samples_of_request, source_of
 from .recognise import detect
 from .span import NAME
-from .write import Options
-from .writing import header_in, save
+from .write_file import header_in, save
+from .write_spans import Options
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """A file or a folder of them: first which traces are one conversation, then the conversations."""
+    """A file or folder: first which traces are one conversation, then the conversations."""
     paths = files_of(path)
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
     said = {"name": path.name, **header_in(path)}
@@ -56,7 +56,7 @@ def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken)
         if traces:
             on_broken(
                 ReadError(
-                    "no span in it tells of an agent, a model or a tool",
+                    "none of its spans is of an agent, a model or a tool",
                     path=str(path),
                     remedy="docs/formats/otlp.md lists the dialects",
                 )
@@ -66,6 +66,7 @@ def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken)
     counts: Counter[str] = Counter()
     for trace, count in traces.items():
         counts[names[trace]] += count
+    # The second reading must drop the same repeated spans as the first.
     seen.clear()
     located = (
         each
@@ -82,7 +83,7 @@ def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken)
 
 
 def _is_new(plain: dict[str, object], seen: set[tuple[str, str]]) -> bool:
-    """Whether a span was not told before: exports are repeated, and folders hold JSON beside protobuf."""
+    """Whether a span was not seen before: exports are repeated, and folders hold JSON beside protobuf."""
     key = (str(plain.get("traceId", "")), str(plain.get("spanId", "")))
     if not key[1]:
         return True

@@ -1,4 +1,4 @@
-"""Assemble: the spans of one conversation as a trajectory.
+"""Assemble the spans of one conversation into a trajectory.
 
 Traces are trees of spans; a trajectory is what one agent went through. Model calls and tools become steps in the order
 of their times; what a tool did with models of its own is a sub-agent, and so is an agent with a conversation of its
@@ -14,16 +14,16 @@ import msgspec
 
 from pantrace.model import Agent, Invocation, Outcome, Score, Step, Text, Tool, Trajectory
 
-from .span import Message, Span, Told
+from .span import Message, Span, SpanContent
+from .span_tree import hand_down, models_in
 from .thread import Draft, Thread
-from .tree import hand_down, models_in
 
 UNNAMED = "agent"
 
 
 @dataclass
 class Built:
-    """A trajectory, and the spans that it was made of."""
+    """A trajectory, and the spans it was made of."""
 
     trajectory: Trajectory
     spans: list[Span | None]
@@ -63,7 +63,7 @@ def trajectory_of(roots: list[Span], name: str | None) -> Built:
 
 
 class _Scope:
-    """One trajectory while its spans are walked."""
+    """Builds one trajectory while its spans are walked."""
 
     def __init__(self, name: str | None):
         self.name = name
@@ -114,7 +114,7 @@ class _Scope:
         )
 
     def _walk(self, span: Span, agent: str | None, conversation: str | None, *, is_inside: bool) -> None:
-        """`is_inside`: an agent's span lies around it."""
+        """Walk the spans below; `is_inside`: an agent's span lies around them."""
         told = span.told
         self.order += 1
         if told.kind == "tool":
@@ -152,14 +152,14 @@ class _Scope:
             self._walk(child, agent, conversation, is_inside=is_inside or told.kind == "agent")
 
     def _is_told_above(self, span: Span) -> bool:
-        """Whether an agent around this one says what was asked: both were asked the same."""
+        """Whether an agent around this one states the same prompt."""
         return any(each.what == "hear" and each.span.told.heard and span in each.span.below() for each in self.moments)
 
     def _note(self, what: str, span: Span, agent: str | None, at: int | None = None) -> None:
         self.order += 1
         self.moments.append(_Moment(at or span.start or 0, self.order, what, span, agent))
 
-    def _meet(self, name: str | None, told: Told) -> _Known:
+    def _meet(self, name: str | None, told: SpanContent) -> _Known:
         known = self.agents.setdefault(name or UNNAMED, _Known())
         known.model = known.model or told.model
         if told.kind in ("agent", "setup"):
@@ -191,7 +191,7 @@ class _Scope:
             self._hear(told.heard or [], span, agent, told)
             self.thread.say(told, span, agent, _fields(span))
 
-    def _describe(self, agent: str | None, told: Told) -> None:
+    def _describe(self, agent: str | None, told: SpanContent) -> None:
         """Add to a declared tool what its own span says of it."""
         known = self.agents.get(agent or UNNAMED)
         tool = known.tools.get(told.name or "") if known is not None else None
@@ -202,7 +202,7 @@ class _Scope:
                 parameters=tool.parameters if tool.parameters is not None else told.schema,
             )
 
-    def _hear(self, messages: list[Message], span: Span, agent: str | None, told: Told) -> None:
+    def _hear(self, messages: list[Message], span: Span, agent: str | None, told: SpanContent) -> None:
         system = self.thread.hear(messages, span, agent)
         known = self._meet(agent, told) if (told.model or told.instructions or told.tools or system) else None
         if known is None:
@@ -216,7 +216,7 @@ class _Scope:
             self.thread.add(Draft("system", [Text(text=given)], agent=agent))
 
     def _name_the_only_one(self) -> None:
-        """Model calls that hang beside their agent's span are its own, where there is only one."""
+        """Give model calls that hang beside their agent's span its name, if there is only one agent."""
         named = [name for name in self.agents if name != UNNAMED]
         if len(named) != 1 or UNNAMED not in self.agents:
             return

@@ -1,4 +1,4 @@
-"""Container: spans and log records of one file, in JSON or protobuf."""
+"""The spans and log records of one file, in JSON or protobuf."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from msgspec import MsgspecError
 
 from pantrace.errors import ReadError
 from pantrace.wire import files
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.pantrace_key import CARRIER
+from pantrace.wire.read_listener import listening
 from pantrace.wire.rows import OnBroken, layout_at, read_rows
-from pantrace.wire.tap import listening
 
 from . import protobuf
-from .pieces import LARGE, json_pieces, protobuf_pieces
-from .plain import Kind, Plain, plain_in
+from .plain_spans import Kind, Plain, plain_in
+from .request_pieces import LARGE, json_pieces, protobuf_pieces
 
 Located = tuple[tuple[Any, ...], Kind, Plain]
 """Where it stands, whether it is a span or a log record, and itself."""
@@ -33,7 +33,7 @@ def located_in(path: Path, on_broken: OnBroken) -> Iterator[Located]:
 
 
 def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
-    """Records of a file. What they hold is told span by span, once it is known where it belongs."""
+    """The records of a file. Listeners are told span by span later, when it is known where each belongs."""
     if is_protobuf(files.read_start(path, 1 << 12)):
         with files.map_file(path) as view:
             try:
@@ -51,6 +51,7 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
                     told = error if isinstance(error, ReadError) else ReadError(f"not an export request: {error}")
                     on_broken(told.at(path=str(path)))
                 return
+    # Whole requests are not reported to listeners: a request can hold many conversations.
     rows = read_rows(path, on_broken)
     while True:
         with listening(None):
@@ -61,7 +62,7 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
 
 
 def _is_large_document(path: Path) -> bool:
-    """A document of one line begins like a file of lines of which the first is long."""
+    """Whether a file is a large document; one on a single line begins like a file of lines."""
     if path.stat().st_size <= LARGE:
         return False
     return layout_at(path) == "document" or b"\n" not in files.read_start(path, 1 << 16)
@@ -69,6 +70,8 @@ def _is_large_document(path: Path) -> bool:
 
 def _messages(data: memoryview) -> Iterator[tuple[str | None, Any]]:
     """One export request, or many with their lengths in front, as the collector's file exporter writes them."""
+    # A length in front is four bytes, of which the first is 0 for anything below 16 MB; a request itself begins with a
+    # field's tag.
     if bytes(data[:1]) != b"\0":
         if len(data) > LARGE:
             yield from protobuf_pieces(data, _kind(data[:LARGE]))
@@ -91,7 +94,8 @@ def _kind(data: memoryview) -> str:
 
 
 def _holds_logs(data: memoryview) -> bool:
-    """Logs and traces differ inside only: a span's second field is an id of 8 bytes, a record's is a number."""
+    """Whether a message holds logs. They differ from traces only inside: a span's second field is an id of 8 bytes, a
+    record's is a number."""
     try:
         found = protobuf.decode(data, "LogsRequest", cut=True)
         records = [

@@ -1,4 +1,4 @@
-"""Conversation: plain spans and log records that belong together, as a sample.
+"""A conversation: plain spans and log records that belong together, as a sample.
 
 A row of this format is one: `{"name": ..., "spans": [...], "logs": [...]}`.
 """
@@ -11,26 +11,26 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Step, Text
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import carrying
+from pantrace.wire.carry_rest import carry_rest
+from pantrace.wire.pantrace_key import CARRIER
 
 from .assemble import Built, trajectory_of
 from .dialects.events import RESULT
-from .kept import with_kept, words_of
-from .plain import Plain
+from .leftover_attributes import with_kept, words_of
+from .plain_spans import Plain
 from .span import Span
-from .tree import told_spans
-from .write import dump
+from .span_tree import read_trees
+from .write_spans import dump
 
 
 def load(row: Any) -> Sample:
-    """One conversation: plain spans and records."""
+    """One conversation of plain spans and records as a sample."""
     if not isinstance(row, dict) or not isinstance(spans := row.get("spans"), list):
         raise ReadError("not a conversation of spans", remedy="is --from right?")
     logs = row.get("logs") or []
     if not spans and not logs:
         raise ReadError("it has no spans")
-    built = trajectory_of(told_spans(_joined(spans, logs)), row.get("name"))
+    built = trajectory_of(read_trees(_join_records(spans, logs)), row.get("name"))
     trajectory = with_kept(built, words_of(built.trajectory))
     if (note := _note(built)) is not None:
         trajectory = msgspec.structs.replace(trajectory, steps=(note, *trajectory.steps))
@@ -39,22 +39,22 @@ def load(row: Any) -> Sample:
 
 
 def _note(built: Built) -> Step | None:
-    """A remark where model calls were recorded without their words, as most libraries do unless told otherwise."""
-    silent, calls = _counted(built)
+    """A note if model calls were recorded without their texts, as most libraries do by default."""
+    silent, calls = _count_calls(built)
     if not silent:
         return None
-    text = f"{silent} of {calls} model calls were recorded without what was said in them"
+    text = f"{silent} of {calls} model calls were recorded without their text"
     return Step(role="system", kind="note", parts=(Text(text=text, synthetic=True),))
 
 
-def _counted(built: Built) -> tuple[int, int]:
-    """Model calls without words, and all, those of sub-agents included."""
-    inner = [_counted(each) for each in built.children]
+def _count_calls(built: Built) -> tuple[int, int]:
+    """Model calls without texts, and all, including those of sub-agents."""
+    inner = [_count_calls(each) for each in built.children]
     return built.silent + sum(each[0] for each in inner), built.calls + sum(each[1] for each in inner)
 
 
-def _joined(spans: list[Plain], logs: list[Plain]) -> list[Span]:
-    """Spans with the log records that belong to them; records of spans that are not there stand for these."""
+def _join_records(spans: list[Plain], logs: list[Plain]) -> list[Span]:
+    """Spans with their log records; records of missing spans stand for them."""
     by_span: dict[tuple[Any, Any], list[Plain]] = {}
     lonely: list[Plain] = []
     for each in logs:
@@ -78,4 +78,4 @@ def _times(records: list[Plain]) -> tuple[Any, Any]:
     return times[0], times[-1]
 
 
-load_whole, dump_whole = carrying(load, dump, CARRIER)
+load_whole, dump_whole = carry_rest(load, dump, CARRIER)

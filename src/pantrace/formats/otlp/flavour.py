@@ -1,16 +1,17 @@
-"""Flavour: what every way of writing spans must do, and what all of them share."""
+"""Flavours: what every way of writing spans must do, and what they share."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
 from pantrace.model import Agent, Part, Score, Step, ToolCall, ToolResult
+from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.json import encode
-from pantrace.wire.rest import rest_in
+from pantrace.wire.optional import present
 
-from .plain import Plain
+from .plain_spans import Plain
 from .span import NAME
-from .write_messages import Told
+from .write_messages import Message
 
 KEPT = ("gen_ai.provider.name", "gen_ai.response.id", "server.address", "server.port")
 """Attributes of a span that was read which belong to no dialect: they stand where they stood."""
@@ -20,7 +21,7 @@ class ModelCall(NamedTuple):
     """A call of a model, with what it was given."""
 
     step: Step
-    given: list[Told]
+    given: list[Message]
     said: list[Part]
     conversation: str
     agent: Agent | None
@@ -29,14 +30,14 @@ class ModelCall(NamedTuple):
 
 
 class Flavour(Protocol):
-    """Fills in spans."""
+    """Fills in the attributes of spans."""
 
     def __init__(self, version: str) -> None: ...
 
     def agent(self, span: Plain, name: str | None, conversation: str, agent: Agent | None) -> None:
         """A turn of an agent."""
 
-    def asked(self, span: Plain, given: list[Told], answer: list[Told]) -> None:
+    def asked(self, span: Plain, given: list[Message], answer: list[Message]) -> None:
         """What an agent was asked in its turn, and answered in the end."""
 
     def model(self, span: Plain, call: ModelCall) -> None: ...
@@ -49,34 +50,35 @@ class Flavour(Protocol):
 
 def fill(span: Plain, name: str, values: dict[str, Any]) -> None:
     span["name"] = name
-    span["attributes"] |= {key: value for key, value in values.items() if value is not None}
+    span["attributes"] |= present(values)
 
 
 def as_json(value: Any) -> str | None:
     return None if not value else encode(value).decode("utf-8", "surrogatepass")
 
 
-def failed(span: Plain, step: Step) -> None:
+def put_error(span: Plain, step: Step) -> None:
     error = step.error
     if error is None:
         return
     span["status"] = {"code": 2, **({"message": error.message} if error.message else {})}
+    # The conventions' word for an error without a known type.
     span["attributes"]["error.type"] = error.kind or "_OTHER"
     if error.traceback is not None:
         given = {"exception.type": error.kind, "exception.message": error.message}
-        told = {key: value for key, value in given.items() if value is not None}
+        told = present(given)
         told["exception.stacktrace"] = error.traceback
         span.setdefault("events", []).append({"name": "exception", "attributes": told})
 
 
-def answered(span: Plain, result: ToolResult) -> None:
+def put_answer(span: Plain, result: ToolResult) -> None:
     if result.failure is not None or result.error is not None:
         span["status"] = {"code": 2, **({"message": result.error} if result.error else {})}
         span["attributes"]["error.type"] = result.failure or "error"
 
 
 def event_of(score: Score) -> Plain | None:
-    """A score as the conventions' event; one that was not made is none."""
+    """A score as the conventions' event; None if it has no value."""
     value = score.value
     given: dict[str, Any] = {"gen_ai.evaluation.name": score.name}
     if isinstance(value, bool):
@@ -102,10 +104,6 @@ def as_text(value: Any) -> str:
     return encode(value).decode("utf-8", "surrogatepass")
 
 
-def without_none(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def kept(step: Step) -> dict[str, Any]:
+def kept_attributes(step: Step) -> dict[str, Any]:
     own = rest_in(step.extra, NAME).get("attributes")
     return {key: own[key] for key in KEPT if key in own} if isinstance(own, dict) else {}

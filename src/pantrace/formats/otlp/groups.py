@@ -1,4 +1,4 @@
-"""Groups: which traces are one conversation.
+"""Which traces are one conversation.
 
 Two turns of a conversation are two traces in every dialect. They belong together when they name the same conversation
 or session; where none is named, when a model call is given what another trace's model has said (a call's id, or a
@@ -15,13 +15,13 @@ from pantrace.model import Text, ToolCall
 
 from .dialects import read_span
 from .dialects.events import with_events
-from .plain import Plain
-from .span import Message, Span, Told
+from .plain_spans import Plain
+from .span import Message, Span, SpanContent
 from .thread import canonical
 
 
 class Groups:
-    """Learns of spans one by one; keeps a few numbers of each, whatever the spans hold."""
+    """Learns of spans one by one, keeping only a few numbers of each."""
 
     def __init__(self) -> None:
         self._traces: dict[str, _Trace] = {}
@@ -35,11 +35,12 @@ class Groups:
             trace.learn(Span(plain))
 
     def names(self) -> dict[str, str]:
-        """Trace -> name of its conversation."""
+        """The name of the conversation for each trace."""
         found: dict[str, str] = {}
         ends = _Ends()
         waiting: list[str] = []
         last: str | None = None
+        # By time: a conversation can only go on from what was said before.
         for trace in sorted(self._traces.values(), key=lambda each: each.start):
             if not trace.is_told:
                 waiting.append(trace.key)
@@ -47,6 +48,7 @@ class Groups:
             name = trace.conversation or ends.of(trace.heard) or trace.key
             ends.move(name, trace)
             found[trace.key] = last = name
+            # OpenLLMetry's `create_agent` of LangGraph is a trace of one span, before the conversation.
             found |= dict.fromkeys(waiting, name)
             waiting = []
         for key in waiting:
@@ -55,13 +57,13 @@ class Groups:
 
     @property
     def is_told(self) -> bool:
-        """Whether any span says something of an agent, a model or a tool."""
+        """Whether any span says something about an agent, a model or a tool."""
         return any(trace.is_told for trace in self._traces.values())
 
 
 class _Ends:
-    """The last trace of each conversation: only that can be gone on from. Whoever goes on from an earlier one, where
-    another has gone on already, is a conversation of its own: equal questions get equal answers in many of them."""
+    """The last trace of each conversation, as only that can be continued. A trace that continues an earlier one is a
+    conversation of its own: equal questions get equal answers in many."""
 
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
@@ -69,7 +71,7 @@ class _Ends:
         """What was said -> conversations and traces that said it, in their order."""
 
     def of(self, heard: dict[bytes, None]) -> str | None:
-        """The conversation that goes on with a model call that was given this, the latest last."""
+        """The conversation that a model call with this input continues; later messages count first."""
         for mark in reversed(heard):
             listed = self._said.get(mark, [])
             while listed and self._last[listed[-1][0]] != listed[-1][1]:
@@ -85,7 +87,7 @@ class _Ends:
 
 
 def trace_of(plain: Plain) -> str:
-    """The trace of a span or a record; those without one are told apart by their session."""
+    """The trace of a span or record; those without one are grouped by session."""
     trace = plain.get("traceId")
     if isinstance(trace, str) and trace.strip("0"):
         return trace
@@ -106,8 +108,8 @@ class _Trace:
         self._top: tuple[tuple[bool, int], str] | None = None
 
     def learn_record(self, span: Span) -> None:
-        """A log record of a span, which holds one message of many."""
-        told = Told(kind="model")
+        """Learn from a log record of a span, which holds one message of many."""
+        told = SpanContent(kind="model")
         with_events(told, span)
         self.start = min(self.start, span.start or 0)
         self.is_told = self.is_told or bool(told.heard or told.said)
@@ -122,6 +124,7 @@ class _Trace:
         self.is_told = self.is_told or told.kind in ("model", "tool", "agent")
         # Sub-agents may have conversations of their own: that of the root counts, else that of the first span.
         if told.conversation is not None and (self._top is None or (bool(span.parent), at) < self._top[0]):
+            # A root has no parent: False sorts before True.
             self._top = ((bool(span.parent), at), told.conversation)
         if told.kind == "model":
             heard, said = told.heard or [], told.said or []
@@ -141,7 +144,7 @@ def _time(plain: Plain) -> int:
 
 
 def _marks(messages: Iterable[Message]) -> Iterable[bytes]:
-    """What makes a conversation this one and no other: ids of calls, and answers beside their questions."""
+    """Marks that identify a conversation: ids of calls, and answers with their questions."""
     before: str | None = None
     for message in messages:
         texts = [part.text for part in message.parts if isinstance(part, Text)]

@@ -1,4 +1,4 @@
-"""Messages: what models were given and said, in the words of every vendor whose content spans hold.
+"""Messages that models were given and said, in the shape of every vendor whose content spans hold.
 
 Recognised by their shape: parts of the GenAI conventions, messages of OpenAI (chat and Responses), blocks of Anthropic
 and Bedrock, parts of Gemini, messages of LangChain. What nobody knows is kept as it is.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Media, Part, Text, Thinking, Tool, ToolCall, ToolResult, Unknown
+from pantrace.wire.optional import text_of
 
 from .span import NAME, Message, unpacked
 
@@ -29,13 +30,14 @@ def messages_from(value: Any) -> list[Message]:
     """A list of messages, or one; a bare text is the user's."""
     value = unpacked(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        # LangChain's callbacks take batches of conversations, also for one.
         value = value[0]  # LangChain: a batch of one
     listed = value if isinstance(value, list) else [value]
     return [message for each in listed if (message := message_from(each)) is not None]
 
 
 def message_from(raw: Any, role: str = "user") -> Message | None:
-    """One message; None where it says nothing."""
+    """One message; None if it says nothing."""
     if isinstance(raw, str):
         return Message(role_of(role), (Text(text=raw),)) if raw else None
     if not isinstance(raw, dict):
@@ -61,7 +63,7 @@ def role_of(name: str) -> Any:
 
 
 def _parts(raw: dict[str, Any], role: str) -> list[Part]:
-    """The parts of a message, however it keeps them."""
+    """The parts of a message, wherever it keeps them."""
     content = raw.get("parts", raw.get("contents", raw.get("content")))
     call_id = raw.get("tool_call_id")
     if role == "tool" and "parts" not in raw:
@@ -92,8 +94,8 @@ def _answer(raw: dict[str, Any], content: Any, call_id: Any) -> list[Part]:
     output = plain_output(content)
     return [
         ToolResult(
-            call_id=call_id if isinstance(call_id, str) else None,
-            name=name if isinstance(name, str) else None,
+            call_id=text_of(call_id),
+            name=text_of(name),
             output=output,
             failure="error" if failed else None,
             error=output if failed and isinstance(output, str) else None,
@@ -106,7 +108,7 @@ def _is_result(raw: Any) -> bool:
 
 
 def part_from(raw: Any) -> Part | None:
-    """One block of content; None where it says nothing."""
+    """One block of content; None if it says nothing."""
     if raw is None or raw == "":
         return None
     if isinstance(raw, str):
@@ -120,7 +122,7 @@ def part_from(raw: Any) -> Part | None:
             text = raw.get("text", raw.get("content", raw.get("refusal")))
             return Text(text=text) if isinstance(text, str) and text else None
         case {"type": "reasoning" | "thinking" | "reasoningContent", **rest}:
-            return _thought(rest)
+            return _thinking(rest)
         case {"type": "tool_call" | "tool_use" | "server_tool_call"}:
             return call_from(raw)
         case {"type": "tool_call_response" | "tool_result" | "server_tool_call_response"}:
@@ -136,7 +138,7 @@ def part_from(raw: Any) -> Part | None:
                 }
             )
         case {"reasoningContent": inner}:
-            return _thought({"content": inner})
+            return _thinking({"content": inner})
         case {"functionCall": dict(call)} | {"function_call": dict(call)}:
             return call_from({"id": call.get("id"), "name": call.get("name"), "arguments": call.get("args")})
         case {"functionResponse": dict(answer)} | {"function_response": dict(answer)}:
@@ -152,7 +154,7 @@ def part_from(raw: Any) -> Part | None:
     return Unknown(kind=f"{NAME}:part", raw=raw)
 
 
-def _thought(raw: dict[str, Any]) -> Thinking:
+def _thinking(raw: dict[str, Any]) -> Thinking:
     inner = raw.get("content", raw.get("thinking", raw.get("text", raw.get("summary"))))
     if isinstance(inner, dict):
         inner = inner.get("reasoningText", inner)
@@ -163,18 +165,16 @@ def _thought(raw: dict[str, Any]) -> Thinking:
     if isinstance(inner, dict):
         signature = inner.get("signature")
         inner = inner.get("text")
-        return Thinking(
-            text=inner if isinstance(inner, str) else None, signature=signature if isinstance(signature, str) else None
-        )
+        return Thinking(text=text_of(inner), signature=text_of(signature))
     signature = raw.get("signature", raw.get("encrypted_content"))
     return Thinking(
         text=inner if isinstance(inner, str) and inner else None,
-        signature=signature if isinstance(signature, str) else None,
+        signature=text_of(signature),
     )
 
 
 def call_from(raw: Any) -> ToolCall | None:
-    """A tool call as OpenAI, LangChain, OpenInference and the conventions tell it."""
+    """A tool call in the shape of OpenAI, LangChain, OpenInference or the conventions."""
     if not isinstance(raw, dict):
         return None
     raw = raw.get("tool_call", raw) if isinstance(raw.get("tool_call"), dict) else raw
@@ -184,7 +184,7 @@ def call_from(raw: Any) -> ToolCall | None:
         return None
     arguments = next((function[key] for key in ("arguments", "args", "input") if function.get(key) is not None), None)
     call_id = raw.get("id", raw.get("call_id"))
-    return ToolCall(id=call_id if isinstance(call_id, str) else None, name=name, arguments=unpacked(arguments))
+    return ToolCall(id=text_of(call_id), name=name, arguments=unpacked(arguments))
 
 
 def _result(raw: dict[str, Any]) -> ToolResult:
@@ -195,7 +195,7 @@ def _result(raw: dict[str, Any]) -> ToolResult:
     name = raw.get("name")
     return ToolResult(
         call_id=call_id,
-        name=name if isinstance(name, str) else None,
+        name=text_of(name),
         output=output,
         failure="error" if failed else None,
         error=output if failed and isinstance(output, str) else None,
@@ -203,7 +203,7 @@ def _result(raw: dict[str, Any]) -> ToolResult:
 
 
 def plain_output(value: Any) -> Any:
-    """What a tool answered: blocks that are nothing but one text are that text."""
+    """A tool's answer; a list of one text is reduced to that text."""
     match value:
         case [{"text": str(text), **others}] if others.keys() <= {"type"}:
             return text
@@ -215,7 +215,7 @@ def plain_output(value: Any) -> Any:
 def _response_item(raw: dict[str, Any]) -> Part | None:
     """An item of OpenAI's Responses."""
     if raw.get("type") == "reasoning":
-        return _thought(raw)
+        return _thinking(raw)
     if raw.get("type") == "function_call_output":
         return _result({"id": raw.get("call_id"), "response": raw.get("output")})
     return call_from({**raw, "id": raw.get("call_id", raw.get("id"))})
@@ -236,14 +236,14 @@ def _media(raw: dict[str, Any]) -> Part:
     if not isinstance(where, str) and not isinstance(data, str):
         return Unknown(kind=f"{NAME}:part", raw=raw)
     return Media(
-        mime=mime if isinstance(mime, str) else None,
-        uri=where if isinstance(where, str) else None,
+        mime=text_of(mime),
+        uri=text_of(where),
         data=data if isinstance(data, str) and not isinstance(where, str) else None,
     )
 
 
 def tools_from(value: Any) -> tuple[Tool, ...] | None:
-    """Declared tools, in OpenAI's, Anthropic's, Gemini's or the conventions' words; None where there are none."""
+    """Declared tools, in the shape of OpenAI, Anthropic, Gemini or the conventions; None if there are none."""
     value = unpacked(value)
     if isinstance(value, dict):
         value = list(value.values())
@@ -266,6 +266,4 @@ def _tool(raw: Any) -> Tool | None:
     )
     schema = next((raw[key] for key in keys if raw.get(key) is not None), None)
     description = raw.get("description")
-    return Tool(
-        name=name, description=description if isinstance(description, str) else None, parameters=unpacked(schema)
-    )
+    return Tool(name=name, description=text_of(description), parameters=unpacked(schema))

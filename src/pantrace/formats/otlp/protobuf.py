@@ -18,7 +18,7 @@ VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 
 
 class Field(NamedTuple):
-    """A field of a message: its JSON name, its type (or the message that it is), whether it repeats."""
+    """A field of a message: its JSON name, its type or message, and whether it repeats."""
 
     name: str
     kind: str
@@ -111,8 +111,8 @@ DEEPEST = 200
 
 
 def decode(data: bytes | memoryview, message: str, *, cut: bool = False, depth: int = 0) -> dict[str, Any]:
-    """A message as the object that OTLP/JSON has for it; a ReadError where it is none. `cut`: only the beginning of it
-    is there, and what is whole of it is wanted."""
+    """A message as the object that OTLP/JSON has for it; ReadError if it is not one. `cut`: only its beginning is
+    there, and what is complete of it is wanted."""
     found: dict[str, Any] = {}
     if depth > DEEPEST:
         raise ReadError(f"nested deeper than {DEEPEST} levels")
@@ -135,7 +135,7 @@ def decode(data: bytes | memoryview, message: str, *, cut: bool = False, depth: 
 
 
 def fields(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, Any]]:
-    """Number, kind on the wire and value of each field of a message."""
+    """Number, wire type and value of each field of a message."""
     place, end = 0, len(data)
     while place < end:
         try:
@@ -174,6 +174,7 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, place
         shift += 7
+        # More than ten bytes are no 64-bit number.
         if shift > 63:
             raise ReadError("not protobuf", place=f"byte {place}")
 
@@ -194,6 +195,7 @@ def _scalar(field: Field, wire: int, value: Any) -> Any:
         case "bool":
             return bool(value)
         case "int":
+            # Negative numbers are written in two's complement.
             return str(value - (1 << 64) if value >> 63 else value)
         case "double":
             return struct.unpack("<d", value.to_bytes(8, "little"))[0]
@@ -203,7 +205,7 @@ def _scalar(field: Field, wire: int, value: Any) -> Any:
 
 
 def encode(row: dict[str, Any], message: str) -> bytes:
-    """The object that OTLP/JSON has for a message, as protobuf; keys that it does not have are left out."""
+    """An OTLP/JSON object as a protobuf message; unknown keys are left out."""
     pieces: list[bytes] = []
     always = message == "AnyValue"
     for number, field in MESSAGES[message].items():
@@ -215,11 +217,11 @@ def encode(row: dict[str, Any], message: str) -> bytes:
                 data = encode(each, field.kind)
                 pieces += [_tag(number, LENGTH), _size(len(data)), data]
             else:
-                pieces += [_tag(number, _WIRES.get(field.kind, VARINT)), _written(field.kind, each)]
+                pieces += [_tag(number, _WIRES.get(field.kind, VARINT)), _encode_value(field.kind, each)]
     return b"".join(pieces)
 
 
-def _written(kind: str, value: Any) -> bytes:
+def _encode_value(kind: str, value: Any) -> bytes:
     match kind:
         case "text" | "id" | "bytes":
             if kind == "text":

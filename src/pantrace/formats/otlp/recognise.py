@@ -1,4 +1,4 @@
-"""Recognise: whether an input is OTLP, and which dialect its first spans speak."""
+"""Whether an input is OTLP, and which dialect its first spans use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pantrace.wire.head import Head
 from . import protobuf
 from .container import first_message, is_protobuf
 from .dialects import dialect_of
-from .plain import is_span, plain_in, spans_in
+from .plain_spans import is_span, plain_in, spans_in
 from .span import Span
 
 _KEYS = {"resourceSpans", "resourceLogs", "resource_spans", "resource_logs"}
@@ -46,7 +46,7 @@ def _is_ours(record: Any) -> bool:
 
 
 def _dialect(records: Any) -> str:
-    """The dialect of the first span that has one; what a cut-off beginning does not tell is not told."""
+    """The dialect of the first span that has one; empty if the beginning of the file does not show it."""
     try:
         for _, plain in plain_in(records):
             if plain.get("scope", {}).get("name") == OURS:
@@ -66,7 +66,7 @@ def _cut(data: bytes) -> Any:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Files of a folder that are OTLP by name and by content; log records count where there are spans."""
+    """Files of a folder that are OTLP by name and content; log records only count beside spans."""
     try:
         listed = sorted(each for each in folder.iterdir() if _is_named(each))
         spans = [each for each in listed if any(hint in each.name.lower() for hint in _HINTS) and _is_detected(each)]

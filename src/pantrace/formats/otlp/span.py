@@ -1,4 +1,4 @@
-"""Span: a plain span while it is read, and what its dialect makes of it."""
+"""A span while it is read, and what its dialect makes of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Part, Score, StepError, Tool, Usage
 from pantrace.wire.json import decode
 
-from .plain import Plain
+from .plain_spans import Plain
 
 NAME = "otlp"
 Kind = Literal["model", "tool", "agent", "setup", "other"]
@@ -20,7 +20,7 @@ Kind = Literal["model", "tool", "agent", "setup", "other"]
 
 @dataclass
 class Message:
-    """One message of a model call, in any dialect's words."""
+    """One message of a model call, in any dialect."""
 
     role: Literal["system", "user", "assistant", "tool"]
     parts: tuple[Part, ...]
@@ -29,8 +29,8 @@ class Message:
 
 
 @dataclass
-class Told:
-    """What one span says. None: it does not say; an empty list: it says that there was nothing."""
+class SpanContent:
+    """What one span says. None means that it does not say; an empty list, that there was nothing."""
 
     kind: Kind = "other"
     name: str | None = None
@@ -64,7 +64,7 @@ _INDEX = re.compile(r"\.(\d+)(?:\.|$)")
 
 
 class Attributes:
-    """Attributes of a span or an event that remembers which of them were read."""
+    """The attributes of a span or event, remembering which of them were read."""
 
     def __init__(self, values: dict[str, Any]):
         self.values = values
@@ -74,13 +74,13 @@ class Attributes:
         return key in self.values
 
     def get(self, key: str) -> Any:
-        """A value as it is; None where there is none."""
+        """A value as it is; None if there is none."""
         if (value := self.values.get(key)) is not None:
             self.taken.add(key)
         return value
 
     def text(self, *keys: str) -> str | None:
-        """The first of these that is a text with something in it."""
+        """The first of these that is a non-empty text."""
         for key in keys:
             if isinstance(value := self.values.get(key), str) and value:
                 self.taken.add(key)
@@ -95,7 +95,7 @@ class Attributes:
         return None
 
     def count(self, *keys: str) -> int | None:
-        """A number of tokens: a whole one, not below zero."""
+        """The first of these that is a number of tokens: whole, and not negative."""
         for key in keys:
             value = self.values.get(key)
             if isinstance(value, float) and value.is_integer():
@@ -106,14 +106,14 @@ class Attributes:
         return None
 
     def json(self, *keys: str) -> Any:
-        """The first of these that is there: what a JSON text says, or the value itself."""
+        """The first of these that is there, decoded if it is JSON text."""
         for key in keys:
             if (value := self.get(key)) is not None:
                 return unpacked(value)
         return None
 
     def nested(self, prefix: str) -> list[dict[str, Any]]:
-        """Flattened lists (`prefix.0.role`, `prefix.0.tool_calls.1.id`) as the lists that they were."""
+        """Flattened lists (`prefix.0.role`, `prefix.0.tool_calls.1.id`) as lists again."""
         found: dict[str, Any] = {}
         for key, value in self.values.items():
             if key.startswith(prefix + ".") and value is not None:
@@ -137,7 +137,7 @@ def _lists(value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """What a JSON text says; any other value as it is."""
+    """The value of a JSON text; any other value as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return decode(value.encode("utf-8", "surrogatepass"))
@@ -159,7 +159,7 @@ class Event:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The content: of a log record its body, of an event its attributes."""
+        """The content: a log record's body, or an event's attributes."""
         body = self.plain.get("body")
         return body if isinstance(body, dict) else self.attributes.values
 
@@ -180,11 +180,11 @@ class Span:
         self.events = [Event(each) for each in events] if isinstance(events, list) else []
         self.events += [Event(each, is_log=True) for each in logs]
         self.children: list[Span] = []
-        self.told = Told()
+        self.told = SpanContent()
 
     @property
     def scope(self) -> str:
-        """Name of the library that made it."""
+        """The name of the library that made the span."""
         scope = self.plain.get("scope")
         return _text(scope.get("name")) if isinstance(scope, dict) else ""
 
@@ -208,7 +208,7 @@ def _text(value: Any) -> str:
 
 
 def nanoseconds(value: Any) -> int | None:
-    """A moment; 0 means that there is none."""
+    """A time in nanoseconds; None for 0, which means that there is none."""
     if isinstance(value, str) and value.isdecimal() and len(value) <= 20:
         value = int(value)
     # A field of 64 bits: what is larger is no moment.

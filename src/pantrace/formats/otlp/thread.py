@@ -1,4 +1,4 @@
-"""Thread: the steps of one trajectory, told by its spans one after another.
+"""The steps of one trajectory, made from its spans one after another.
 
 Every model call repeats the conversation so far. What was told before is recognised, piece by piece (a call by its id,
 a text by its words), and told once; what is new becomes steps. So it does not matter how a dialect cuts messages, nor
@@ -16,14 +16,14 @@ import msgspec
 from pantrace.model import Kind, Media, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire.json import encode
 
-from .span import Message, Span, Told, unpacked
+from .span import Message, Span, SpanContent, unpacked
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "agent", "tool": "tool"}
 
 
 @dataclass
 class Draft:
-    """A step while it may still change."""
+    """A step that may still change."""
 
     role: Role
     parts: list[Part]
@@ -43,18 +43,18 @@ class _Item:
 
 
 def canonical(value: Any) -> bytes:
-    """A value as it may be compared: JSON inside texts is the value that it says."""
-    return encode(_ordered(unpacked(value)))
+    """A value for comparison: JSON inside texts is decoded."""
+    return encode(_sort_keys(unpacked(value)))
 
 
-def _ordered(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _ordered(value[key]) for key in sorted(value)}
-    return [_ordered(each) for each in value] if isinstance(value, list) else value
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
+    return [_sort_keys(each) for each in value] if isinstance(value, list) else value
 
 
 def keys_of(part: Part, role: str) -> list[tuple[Any, ...]]:
-    """Names under which a part is recognised when it is told again, the surest first."""
+    """Keys by which a part is recognised when it is repeated, the surest first."""
     match part:
         case Text():
             return [("text", role, part.text.strip())] if part.text.strip() else []
@@ -74,7 +74,7 @@ def keys_of(part: Part, role: str) -> list[tuple[Any, ...]]:
 
 
 class Thread:
-    """Steps in the order told."""
+    """Steps in order."""
 
     def __init__(self) -> None:
         self.drafts: list[Draft] = []
@@ -102,7 +102,7 @@ class Thread:
             self.calls.setdefault(part.id, draft)
 
     def hear(self, messages: list[Message], span: Span, agent: str | None) -> list[str]:
-        """Tell what a model was given, as far as it is new; gives the system messages, which are the caller's."""
+        """Add what a model was given, as far as it is new; returns the system messages for the caller."""
         seen: set[int] = set()
         pointer = 0
         new: list[tuple[int, Message, list[Part]]] = []
@@ -132,11 +132,12 @@ class Thread:
         for key in keys_of(part, _ROLES[role]):
             places = [place for place in self._places.get(key, ()) if place not in seen]
             if places:
+                # History is repeated in order: a text that occurs twice is first looked for behind the last match.
                 return next((place for place in places if place >= pointer), places[0])
         return None
 
     def _complete(self, item: _Item, again: Part) -> None:
-        """What is told a second time may say more: a span of a tool without its answer, a call without arguments."""
+        """Complete a part that is told again: a tool's span without its answer, a call without arguments."""
         part = item.draft.parts[item.place]
         if isinstance(part, ToolCall) and isinstance(again, ToolCall) and part.arguments is None:
             item.draft.parts[item.place] = msgspec.structs.replace(part, arguments=again.arguments)
@@ -158,6 +159,7 @@ class Thread:
                 self._fill(silent, parts)
                 return
             known = any(each.role == "agent" and each.span is not None for each in self.drafts)
+            # No span made this answer: where others have spans, it was part of the prompt.
             self.add(Draft(role, parts, agent=agent, kind="synthetic" if known else "message"))
             return
         if role == "tool" or all(isinstance(part, ToolResult) for part in parts):
@@ -175,14 +177,14 @@ class Thread:
         return calls[0].name if calls else None
 
     def _is_busy(self) -> bool:
-        """Whether the agent is between a call and what it makes of the answer: nobody has asked anything then."""
+        """Whether the agent is between a call and its reaction to the answer; nobody prompts then."""
         last = next((each for each in reversed(self.drafts) if each.kind == "message"), None)
         if last is None or last.role == "user":
             return False
         return last.role == "tool" or any(isinstance(part, ToolCall) for part in last.parts)
 
     def _fill(self, draft: Draft, parts: list[Part]) -> None:
-        """The words of a model call whose span does not hold them, found in what the next one was given."""
+        """Fill in the words of a model call whose span lacks them, found in the next call's input."""
         known = {part.name for part in draft.parts if isinstance(part, ToolCall)}
         for part in parts:
             if isinstance(part, ToolCall) and part.id is None and part.name in known:
@@ -191,14 +193,14 @@ class Thread:
             self._note(draft, len(draft.parts) - 1)
         draft.recorded = True
 
-    def say(self, told: Told, span: Span, agent: str | None, fields: dict[str, Any]) -> Draft:
-        """What a model answered."""
+    def say(self, told: SpanContent, span: Span, agent: str | None, fields: dict[str, Any]) -> Draft:
+        """Add what a model answered."""
         parts = [part for message in told.said or () for part in message.parts]
         return self.add(Draft("agent", parts, span, agent, recorded=told.said is not None, fields=fields))
 
-    def conclude(self, told: Told, agent: str | None) -> None:
-        """What an agent answered in the end, where its last model call does not say it; and answers of tools that have
-        no span of their own and that no model was given: Agent Framework tells a handover only here."""
+    def conclude(self, told: SpanContent, agent: str | None) -> None:
+        """Add what an agent answered in the end if its last model call does not say it, and tool answers that have no
+        span and were given to no model: Agent Framework records a handover only here."""
         said = [part for message in told.said or () for part in message.parts]
         for result in [part for part in said if isinstance(part, ToolResult)]:
             if result.call_id in self.calls and ("result id", result.call_id) not in self._places:
@@ -209,14 +211,14 @@ class Thread:
         if last is not None and not last.recorded and words:
             self._fill(last, words)
 
-    def has_said(self, told: Told) -> bool:
+    def has_said(self, told: SpanContent) -> bool:
         """Whether all of it was told before."""
         parts = [part for message in told.said or () for part in message.parts]
         return all(any(key in self._places for key in keys_of(part, "agent")) for part in parts)
 
-    def execute(self, told: Told, span: Span, agent: str | None) -> str | None:
-        """A tool at work: its call is found or, where no model's words are recorded, known from this. Gives the id of
-        the call; None: it has none. A tool that nobody asked for raises KeyError."""
+    def execute(self, told: SpanContent, span: Span, agent: str | None) -> str | None:
+        """Add a tool's execution; returns the id of its call, or None. The call is found or, if no model's words are
+        recorded, made from this. KeyError if nobody asked for the tool."""
         call = self._call(told, span, agent)
         self._executed.add(id(call))
         error = told.error
@@ -248,11 +250,13 @@ class Thread:
             if self._items[place].draft.span is None:
                 yield self._items[place].draft
 
-    def _call(self, told: Told, span: Span, agent: str | None) -> ToolCall:
+    def _call(self, told: SpanContent, span: Span, agent: str | None) -> ToolCall:
         name = told.name or ""
         draft = self.calls.get(told.call_id or "")
         if draft is not None:
-            return self._argued(draft, next(n for n, p in enumerate(draft.parts) if _has_id(p, told.call_id)), told)
+            return self._with_arguments(
+                draft, next(n for n, p in enumerate(draft.parts) if _has_id(p, told.call_id)), told
+            )
         open_ = [
             (each, place, part)
             for each in self.drafts
@@ -264,15 +268,15 @@ class Thread:
             alike = [each for each in open_ if each[2].name == name]
             for each, place, part in alike:
                 if canonical(part.arguments if part.arguments is not None else {}) == wanted:
-                    return self._argued(each, place, told)
+                    return self._with_arguments(each, place, told)
             if alike:
-                return self._argued(alike[0][0], alike[0][1], told)
+                return self._with_arguments(alike[0][0], alike[0][1], told)
         last = next((each for each in reversed(self.drafts) if each.role == "agent"), None)
         if last is not None and last.recorded and last.span is not None:
             # A handover has a span of its own, under another name than the call that asked for it.
             for each, place, part in open_:
                 if each is last and not any(True for _ in self._answers(part.id or "")):
-                    return self._argued(each, place, told)
+                    return self._with_arguments(each, place, told)
             if any(isinstance(part, ToolCall) for part in last.parts):
                 raise KeyError(name)
         call = ToolCall(id=told.call_id, name=name, arguments=told.arguments)
@@ -283,12 +287,12 @@ class Thread:
         return call
 
     def _is_later(self, span: Span) -> bool:
-        """Whether a tool began when the one before had ended: its call was another answer of the model's."""
+        """Whether a tool began after the one before had ended, so that its call was another answer of the model."""
         ended = self.drafts[-1].fields.get("ended")
         return ended is not None and span.at is not None and ended <= span.at
 
-    def _argued(self, draft: Draft, place: int, told: Told) -> ToolCall:
-        """A call with the arguments that its tool got, where it has none itself."""
+    def _with_arguments(self, draft: Draft, place: int, told: SpanContent) -> ToolCall:
+        """A call with the arguments that its tool got, if it has none itself."""
         call = draft.parts[place]
         assert isinstance(call, ToolCall)
         if call.arguments is None and told.arguments is not None:

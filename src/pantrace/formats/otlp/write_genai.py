@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Agent, Part, Score, Step, ToolCall, ToolResult
+from pantrace.wire.json import text_or_json
+from pantrace.wire.optional import present
 
-from .flavour import ModelCall, answered, as_json, as_text, event_of, failed, fill, kept, without_none
-from .plain import Plain
-from .write_messages import Told, messages_to, text_of, tool_to
+from .flavour import ModelCall, as_json, as_text, event_of, fill, kept_attributes, put_answer, put_error
+from .plain_spans import Plain
+from .write_messages import Message, messages_to, tool_to
 
 CLIENT = 3
 """The kind of a span that calls another service."""
@@ -46,11 +48,11 @@ class GenAI:
                 "gen_ai.agent.description": agent.description if agent else None,
                 "gen_ai.conversation.id": conversation,
                 "gen_ai.request.model": agent.model if agent else None,
-                **self._declared(agent),
+                **self._agent_attributes(agent),
             },
         )
 
-    def _declared(self, agent: Agent | None) -> dict[str, Any]:
+    def _agent_attributes(self, agent: Agent | None) -> dict[str, Any]:
         if agent is None or self.in_events:
             return {}
         instructions = [{"type": "text", "content": agent.instructions}] if agent.instructions else None
@@ -59,9 +61,9 @@ class GenAI:
             "gen_ai.tool.definitions": as_json([tool_to(tool) for tool in agent.tools or ()]),
         }
 
-    def asked(self, span: Plain, given: list[Told], answer: list[Told]) -> None:
+    def asked(self, span: Plain, given: list[Message], answer: list[Message]) -> None:
         if not self.in_events:
-            span["attributes"] |= without_none(
+            span["attributes"] |= present(
                 {
                     "gen_ai.input.messages": as_json(messages_to(given)),
                     "gen_ai.output.messages": as_json(messages_to(answer)),
@@ -76,7 +78,7 @@ class GenAI:
         usage = step.usage
         answer = [
             {**each, "finish_reason": step.stop or "unknown"}
-            for each in messages_to([Told("assistant", call.said, step)])
+            for each in messages_to([Message("assistant", call.said, step)])
         ]
         values: dict[str, Any] = {
             "gen_ai.operation.name": "chat",
@@ -108,14 +110,14 @@ class GenAI:
                 "gen_ai.output.messages": as_text(answer),
             }
         if call.is_new:
-            values |= self._declared(agent)
-        fill(span, f"chat {step.model}" if step.model else "chat", {**kept(step), **values})
-        failed(span, step)
+            values |= self._agent_attributes(agent)
+        fill(span, f"chat {step.model}" if step.model else "chat", {**kept_attributes(step), **values})
+        put_error(span, step)
 
     def _events(
-        self, span: Plain, given: list[Told], said: tuple[Step, list[Part]] | None, agent: Agent | None = None
+        self, span: Plain, given: list[Message], said: tuple[Step, list[Part]] | None, agent: Agent | None = None
     ) -> None:
-        """Messages as events, as conventions up to 1.36 have them; their content is JSON."""
+        """Messages as events, as in the conventions up to 1.36; their content is JSON."""
         events = span.setdefault("events", [])
         if agent is not None and agent.instructions:
             content = [{"type": "text", "content": agent.instructions}]
@@ -125,7 +127,7 @@ class GenAI:
             events.append({"name": f"gen_ai.{role}.message", "attributes": {"content": as_json(message["parts"])}})
         if said is not None:
             step, parts = said
-            answer = messages_to([Told("assistant", parts, step)])
+            answer = messages_to([Message("assistant", parts, step)])
             values = {"message": as_text(answer[0]["parts"] if answer else []), "finish_reason": step.stop or "unknown"}
             events.append({"name": "gen_ai.choice", "attributes": values})
 
@@ -139,11 +141,11 @@ class GenAI:
                 "gen_ai.tool.name": call.name,
                 "gen_ai.tool.type": "function",
                 "gen_ai.tool.call.id": call.id,
-                "gen_ai.tool.call.arguments": None if call.arguments is None else text_of(call.arguments),
-                "gen_ai.tool.call.result": None if result.output is None else text_of(result.output),
+                "gen_ai.tool.call.arguments": None if call.arguments is None else text_or_json(call.arguments),
+                "gen_ai.tool.call.result": None if result.output is None else text_or_json(result.output),
             },
         )
-        answered(span, result)
+        put_answer(span, result)
 
     def score(self, score: Score) -> Plain | None:
         return event_of(score)

@@ -1,4 +1,4 @@
-"""Messages as the GenAI conventions and OpenInference tell them."""
+"""Messages in the shape of the GenAI conventions and of OpenInference."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 from pantrace.model import Action, Media, Part, Step, Text, Thinking, Tool, ToolCall, ToolResult, Unknown
 from pantrace.wire.gui_calls import TOOL as COMPUTER
 from pantrace.wire.gui_calls import action_arguments
-from pantrace.wire.json import encode
+from pantrace.wire.json import text_or_json
+from pantrace.wire.optional import present
 
 from .span import NAME
 
 
-class Told(NamedTuple):
+class Message(NamedTuple):
     """A message of the conversation so far."""
 
     role: str
@@ -21,24 +22,19 @@ class Told(NamedTuple):
 
 
 def as_calls(part: Part) -> Part:
-    """An action on a screen is a call of the tool that does it."""
+    """An action on a screen as a call of the tool that does it."""
     if isinstance(part, Action):
         return ToolCall(id=part.id, name=COMPUTER, arguments=action_arguments(part))
     return part
 
 
-def text_of(value: Any) -> str:
-    """JSON of a value; a text as it is."""
-    return value if isinstance(value, str) else encode(value).decode("utf-8", "surrogatepass")
-
-
-def words(told: list[Told]) -> str:
+def words(told: list[Message]) -> str:
     """What was said, as one text."""
     return "\n\n".join(part.text for each in told for part in each.parts if isinstance(part, Text))
 
 
-def messages_to(told: list[Told]) -> list[dict[str, Any]]:
-    """Messages with parts, as conventions from 1.37 on have them."""
+def messages_to(told: list[Message]) -> list[dict[str, Any]]:
+    """Messages with parts, as in the conventions since 1.37."""
     found = []
     for each in told:
         parts = [written for part in each.parts if (written := part_to(part)) is not None]
@@ -48,7 +44,7 @@ def messages_to(told: list[Told]) -> list[dict[str, Any]]:
 
 
 def part_to(part: Part) -> dict[str, Any] | None:
-    """One part; None for what the conventions have no word for."""
+    """One part; None if the conventions have none for it."""
     match part:
         case Text():
             return {"type": "text", "content": part.text}
@@ -56,33 +52,29 @@ def part_to(part: Part) -> dict[str, Any] | None:
             thought = part.text if part.text is not None else part.summary
             return {"type": "reasoning", "content": thought} if thought is not None else None
         case ToolCall():
-            return _without_none({"type": "tool_call", "id": part.id, "name": part.name, "arguments": part.arguments})
+            return present({"type": "tool_call", "id": part.id, "name": part.name, "arguments": part.arguments})
         case ToolResult():
             output = part.output if part.output is not None else part.error
-            return _without_none({"type": "tool_call_response", "id": part.call_id, "response": output})
+            return present({"type": "tool_call_response", "id": part.call_id, "response": output})
         case Media():
             kind = (part.mime or "").partition("/")[0]
             around = {"mime_type": part.mime, "modality": kind if kind in ("image", "audio", "video") else "document"}
             if part.uri is not None:
-                return _without_none({"type": "uri", **around, "uri": part.uri})
-            return _without_none({"type": "blob", **around, "content": part.data}) if part.data is not None else None
+                return present({"type": "uri", **around, "uri": part.uri})
+            return present({"type": "blob", **around, "content": part.data}) if part.data is not None else None
         case Unknown() if part.kind == f"{NAME}:part" and isinstance(part.raw, dict):
             return part.raw
     return None
 
 
-def _without_none(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if value is not None}
-
-
 def tool_to(tool: Tool) -> dict[str, Any]:
     """A declared tool."""
     row = {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return _without_none(row)
+    return present(row)
 
 
-def flattened(told: list[Told], prefix: str) -> dict[str, Any]:
-    """Messages as OpenInference has them: one attribute for each value. Each answer of a tool is a message."""
+def flatten(told: list[Message], prefix: str) -> dict[str, Any]:
+    """Messages as in OpenInference: one attribute per value, and each tool answer is a message."""
     found: dict[str, Any] = {}
     number = 0
     for each in told:
@@ -97,7 +89,7 @@ def flattened(told: list[Told], prefix: str) -> dict[str, Any]:
                 found[f"{here}.name"] = result.name
             output = result.output if result.output is not None else result.error
             if output is not None:
-                found[f"{here}.content"] = text_of(output)
+                found[f"{here}.content"] = text_or_json(output)
             number += 1
         if others:
             found |= _message(others, each.role, f"{prefix}.{number}.message")
@@ -121,7 +113,7 @@ def _message(parts: list[Part], role: str, here: str) -> dict[str, Any]:
             found[f"{place}.id"] = call.id
         found[f"{place}.function.name"] = call.name
         if call.arguments is not None:
-            found[f"{place}.function.arguments"] = text_of(call.arguments)
+            found[f"{place}.function.arguments"] = text_or_json(call.arguments)
     return found
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Agent, Score, ToolCall, ToolResult
+from pantrace.wire.json import text_or_json
+from pantrace.wire.optional import present
 
-from .flavour import ModelCall, answered, as_json, event_of, failed, fill, without_none
-from .plain import Plain
-from .write_messages import Told, flattened, text_of, tool_to, words
+from .flavour import ModelCall, as_json, event_of, fill, put_answer, put_error
+from .plain_spans import Plain
+from .write_messages import Message, flatten, tool_to, words
 
 
 class OpenInference:
@@ -27,13 +29,13 @@ class OpenInference:
             {"openinference.span.kind": "AGENT", "agent.name": name, "session.id": conversation},
         )
 
-    def asked(self, span: Plain, given: list[Told], answer: list[Told]) -> None:
-        span["attributes"] |= without_none({"input.value": words(given) or None, "output.value": words(answer) or None})
+    def asked(self, span: Plain, given: list[Message], answer: list[Message]) -> None:
+        span["attributes"] |= present({"input.value": words(given) or None, "output.value": words(answer) or None})
 
     def model(self, span: Plain, call: ModelCall) -> None:
         step, agent = call.step, call.agent
         usage = step.usage
-        told = [Told("assistant", call.said, step)]
+        told = [Message("assistant", call.said, step)]
         values: dict[str, Any] = {
             "openinference.span.kind": "LLM",
             "session.id": call.conversation,
@@ -58,17 +60,17 @@ class OpenInference:
         system = agent.instructions if agent is not None else None
         if system:
             values |= {"llm.input_messages.0.message.role": "system", "llm.input_messages.0.message.content": system}
-        messages = flattened(call.given, "llm.input_messages")
-        values |= {_moved(key): value for key, value in messages.items()} if system else messages
-        values |= flattened(told, "llm.output_messages")
+        messages = flatten(call.given, "llm.input_messages")
+        values |= {_shift_place(key): value for key, value in messages.items()} if system else messages
+        values |= flatten(told, "llm.output_messages")
         for number, tool in enumerate(agent.tools or () if agent is not None else ()):
             values[f"llm.tools.{number}.tool.json_schema"] = as_json({"type": "function", "function": tool_to(tool)})
         values |= {"input.value": words(call.given[-1:]) or None, "output.value": words(told) or None}
         fill(span, step.model or "llm", values)
-        failed(span, step)
+        put_error(span, step)
 
     def tool(self, span: Plain, call: ToolCall, result: ToolResult, conversation: str) -> None:
-        given = None if call.arguments is None else text_of(call.arguments)
+        given = None if call.arguments is None else text_or_json(call.arguments)
         fill(
             span,
             call.name,
@@ -79,11 +81,11 @@ class OpenInference:
                 "tool.id": call.id,
                 "input.value": given,
                 "input.mime_type": None if given is None else _mime(call.arguments),
-                "output.value": None if result.output is None else text_of(result.output),
+                "output.value": None if result.output is None else text_or_json(result.output),
                 "output.mime_type": None if result.output is None else _mime(result.output),
             },
         )
-        answered(span, result)
+        put_answer(span, result)
 
     def score(self, score: Score) -> Plain | None:
         return event_of(score)
@@ -93,7 +95,7 @@ def _mime(value: Any) -> str:
     return "text/plain" if isinstance(value, str) else "application/json"
 
 
-def _moved(key: str) -> str:
-    """A message one place further back: the first is the system's."""
+def _shift_place(key: str) -> str:
+    """The key of a message moved one place back: the first is the system's."""
     number, dot, rest = key.removeprefix("llm.input_messages.").partition(".")
     return f"llm.input_messages.{int(number) + 1}{dot}{rest}"

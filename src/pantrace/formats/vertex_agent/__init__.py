@@ -12,7 +12,7 @@ from pantrace.wire.head import Head
 
 from .read import load
 from .rows import NAME, decode
-from .rules import check
+from .validation import check
 from .write import dump
 
 
@@ -34,15 +34,15 @@ FORMAT = Format(
     check=check,
     checks_itself=True,
     lost={
-        "trajectory.children": "sub-agents with a trajectory of their own are rows of their own",
+        "trajectory.children": "sub-agents with their own trajectory are separate rows",
         "trajectory.steps[].id": "events have no ids",
         "trajectory.steps[].parts[].synthetic": "text that the program inserted is not written",
-        "trajectory.steps[]": "events hold author, content, time and state; summaries and inserted steps are left out",
+        "trajectory.steps[]": "events have author, content, time and state; summaries and inserted steps are left out",
         "trajectory.agents[].model": "AgentConfig has no model",
         "case": "only reference and context are columns",
         "scores": "the client computes its own",
     },
-    note="checked against the client 2.6.0; the server was never reached",
+    note="checked with client 2.6.0; the server itself was not used",
     reencoded={
         "*function_response.response.error": "`exit code 1` is a number in the model",
         "agent_data.turns[].turn_id": "turns are numbered",

@@ -10,7 +10,7 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Part, Sample, Step, Tool, ToolCall, ToolResult, Trajectory, final_response
 from pantrace.wire.depth import must_be_shallow
-from pantrace.wire.json import decode_document, fitting, unknown_keys
+from pantrace.wire.json import checked_types, decode_document, unknown_keys
 from pantrace.wire.shape import must_fit
 from pantrace.wire.times import from_iso
 from pantrace.wire.vertex.columns import column_text, columns_from
@@ -18,7 +18,7 @@ from pantrace.wire.vertex.contents import add_results, append_content, content_i
 from pantrace.wire.vertex.parts import must_be_text
 from pantrace.wire.vertex.typed import parts_of
 
-from .rows import NAME, Turn, plain_columns, typed
+from .rows import NAME, Turn, as_typed_row, plain_columns
 
 _CAMEL = {
     "agentId": "agent_id",
@@ -35,8 +35,8 @@ _CAMEL = {
 
 
 def load(row: Any) -> Sample:
-    """The sample of a row: of one that is decoded by type, or of any other JSON."""
-    if (known := typed(row)) is not None:
+    """A row as a sample: one decoded by type, or any other JSON."""
+    if (known := as_typed_row(row)) is not None:
         data = known.agent_data
         agents, columns = must_be_shallow(data.agents, "agents"), must_be_shallow(plain_columns(known), "")
         return _sample(columns, agents, _typed_steps(data.turns), {})
@@ -44,15 +44,16 @@ def load(row: Any) -> Sample:
 
 
 def load_any(row: Any) -> Sample:
-    """The sample of a row that may hold keys which nobody knows, in camelCase too, and values of any type."""
+    """A row as a sample that may have unknown keys, camelCase and values of any type."""
     data = row.get("agent_data") if isinstance(row, dict) else None
     if isinstance(data, str):
+        # Some tables hold the column as JSON text.
         data = decode_document(data.encode())
     if not isinstance(data, dict):
         raise ReadError("has no agent_data", remedy="is --from right?")
     must_fit(data, {"turns?": ([{"events?": (list, None)}], None)})
     steps = _steps_from(data.get("turns") or [])
-    return fitting(_sample(row, data.get("agents") or {}, steps, unknown_keys(data, {"agents", "turns"})))
+    return checked_types(_sample(row, data.get("agents") or {}, steps, unknown_keys(data, {"agents", "turns"})))
 
 
 def _sample(row: dict[str, Any], agents: Any, steps: list[Step], rest: dict[str, Any]) -> Sample:
@@ -73,7 +74,7 @@ def _sample(row: dict[str, Any], agents: Any, steps: list[Step], rest: dict[str,
 
 
 def _typed_steps(turns: list[Turn]) -> list[Step]:
-    """The steps of turns that hold nothing but what their types say: what nearly every row is."""
+    """The steps of typed turns, which nearly every row has."""
     steps: list[Step] = []
     for place, turn in enumerate(turns):
         start, number = len(steps), place + 1
@@ -131,7 +132,7 @@ def _typed_steps(turns: list[Turn]) -> list[Step]:
 
 
 def _snake(raw: Any) -> dict[str, Any]:
-    """An object in snake_case without its nulls."""
+    """An object in snake_case without nulls."""
     if not isinstance(raw, dict):
         raise ReadError(f"an object was expected in agent_data, not {str(raw)[:40]!r}")
     return {_CAMEL.get(key) or key: value for key, value in raw.items() if value is not None}

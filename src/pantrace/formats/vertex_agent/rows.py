@@ -1,4 +1,4 @@
-"""Rows as types: what nearly every row is made of. One that has more is read as any other JSON."""
+"""Rows as types, which fit nearly every row; others are read as plain JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AgentData(RowType):
 
 
 class Row(RowType):
-    """Fields stand in the order in which rows are written: a row that comes out as it went in repeats no key."""
+    """A row. Its fields stand in the order in which rows are written, so that a row written back repeats no key."""
 
     agent_data: AgentData
     session_id: Annotated[str, msgspec.Meta(min_length=1)]
@@ -47,8 +47,8 @@ _COLUMNS = Row.__struct_fields__[1:]
 decode = row_decoder(Row)
 
 
-def typed(row: Any) -> Row | None:
-    """The row by its type; None for one that is not quite of it."""
+def as_typed_row(row: Any) -> Row | None:
+    """The row as its type; None if it does not fit."""
     if type(row) is Row:
         return row
     try:
@@ -58,5 +58,5 @@ def typed(row: Any) -> Row | None:
 
 
 def plain_columns(row: Row) -> dict[str, Any]:
-    """What stands beside the run."""
+    """The columns beside the run."""
     return {name: value for name in _COLUMNS if (value := getattr(row, name)) is not msgspec.UNSET}

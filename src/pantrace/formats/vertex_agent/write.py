@@ -8,7 +8,7 @@ from typing import Any
 
 from pantrace.errors import SampleRefused
 from pantrace.formats.format import NoOptions
-from pantrace.model import Sample, Step, Tool, Trajectory, said, turns
+from pantrace.model import Sample, Step, Tool, Trajectory, step_text, turns
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.optional import present
 from pantrace.wire.times import time_text
@@ -39,6 +39,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
                 authors[event["author"]] = None
                 events.append(event)
         if events:
+            # The client counts turns from 0.
             turn = {"turn_index": len(written), "turn_id": _turn_id(group, len(written)), "events": events}
             written.append({**turn, **beside})
     if not written:
@@ -52,7 +53,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
 
 
 def _turns(trajectory: Trajectory) -> Iterator[list[Step]]:
-    """Steps by user prompt; as the source numbers them where it numbers all."""
+    """Steps by user prompt, or by the source's numbers if all have one."""
     if all(step.turn is not None for step in trajectory.steps):
         for _, group in groupby(trajectory.steps, lambda step: step.turn):
             yield list(group)
@@ -100,8 +101,8 @@ def _event(author: str, at: float | None, content: dict[str, Any] | None) -> dic
 
 
 def _agents(trajectory: Trajectory, authors: Iterable[str]) -> dict[str, Any]:
-    """The map of agents: all that the trajectory names, and whoever speaks in it."""
-    system = [text for step in trajectory.steps if step.role == "system" and (text := said(step))]
+    """The map of agents: all that the trajectory names, and everyone who speaks in it."""
+    system = [text for step in trajectory.steps if step.role == "system" and (text := step_text(step))]
     agents: dict[str, Any] = {}
     for agent in trajectory.agents:
         kept = dict(agent.extra.get(NAME, {}))

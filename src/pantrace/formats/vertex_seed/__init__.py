@@ -12,7 +12,7 @@ from pantrace.wire.head import Head
 
 from ..format import Format
 from .read import load
-from .rules import check
+from .validation import check
 from .write import NAME, Options, dump
 
 _MARKS = {"intermediate_events", "generated_trajectory", "prompt_concat", "response_concat"}
@@ -46,16 +46,16 @@ FORMAT = Format(
     lost={
         "case": "a session has no reference and no expectations",
         "expected": "a session has no reference run",
-        "scores": "a session holds no scores",
-        "trajectory.children": "sessions of sub-agents are rows of their own",
+        "scores": "a session has no scores",
+        "trajectory.children": "sessions of sub-agents are separate rows",
         "trajectory.agents": "the document does not name agents",
         "trajectory.steps[]": _MERGED,
-        "trajectory.steps[].parts[]": "contents hold words, intermediate_events calls and outputs; nothing else",
-        "trajectory.steps[].parts[].id": "calls have no ids: their place in intermediate_events names them",
-        "trajectory.steps[].parts[].call_id": "calls have no ids: their place in intermediate_events names them",
-        "trajectory.extra.vertex-seed": "a second list of calls that says something else is not repeated",
+        "trajectory.steps[].parts[]": "contents have only text, intermediate_events only calls and outputs",
+        "trajectory.steps[].parts[].id": "calls have no ids: they are numbered by their place",
+        "trajectory.steps[].parts[].call_id": "calls have no ids: they are numbered by their place",
+        "trajectory.extra.vertex-seed": "a second, different list of calls is not written",
     },
-    note="Vertex AI's client reads it but drops the tool calls: for it use vertex-flat or vertex-agent",
+    note="Vertex AI's client reads it but drops the tool calls: use vertex-flat or vertex-agent for the client",
     reencoded={
         "*function_response.response.error": "`exit code 1` is a number in the model",
         "prompt_concat": "the prompts, joined",

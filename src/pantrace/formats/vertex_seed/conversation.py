@@ -1,4 +1,4 @@
-"""The conversation of a row, whichever of its historical shapes it has, and which of its turns made which call."""
+"""The conversation of a row in any of its historical shapes, and which of its turns made which call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ AGENTS = ("model", "assistant", "agent")
 
 
 class Conversation(NamedTuple):
-    """All contents of a session in order, the final answer included."""
+    """All contents of a session in order, including the final answer."""
 
     contents: list[dict[str, Any]]
     cut: bool
@@ -20,7 +20,7 @@ class Conversation(NamedTuple):
 
 
 def conversation(row: dict[str, Any]) -> Conversation:
-    """What was said: of the document's shape, of the original script's, or of the old flat strings."""
+    """What was said, in the document's shape, the original script's, or the old flat strings."""
     request = row.get("request")
     if isinstance(request, dict) and isinstance(request.get("contents"), list):
         told = [content if isinstance(content, dict) else {"parts": [content]} for content in request["contents"]]
@@ -32,33 +32,33 @@ def conversation(row: dict[str, Any]) -> Conversation:
     total = row["metadata"].get("total_turns") if isinstance(row.get("metadata"), dict) else None
     if not answer:
         # A final model turn that called tools and said nothing is cut off too; only the counts tell of it.
-        silent = [_said("model", "")] if total == len(told) + 1 else []
+        silent = [_content("model", "")] if total == len(told) + 1 else []
         return Conversation([*told, *silent], True)
     if isinstance(total, int) and total <= len(told):
         # The script takes the last model text anywhere: this one may be older than the last prompt.
         older = answer in [text_of(content) for content in told if is_model(content)]
         return Conversation(told, True, None if older else answer, older)
-    rest = _hidden(row, told) if isinstance(total, int) else None
+    rest = _hidden_answer(row, told) if isinstance(total, int) else None
     if rest is not None and rest != answer and total == len(told) + 1:
-        return Conversation([*told, _said("model", rest)], True, answer)
+        return Conversation([*told, _content("model", rest)], True, answer)
     between = (rest or "").removesuffix(f"\n\n{answer}") if rest != answer else ""
-    hidden = [_said("model", between)] if between and between != rest else []
-    return Conversation([*told, *hidden, _said("model", answer)], True)
+    hidden = [_content("model", between)] if between and between != rest else []
+    return Conversation([*told, *hidden, _content("model", answer)], True)
 
 
 def _flat(row: dict[str, Any]) -> list[dict[str, Any]]:
     history = row.get("conversation_history")
     told = [content for content in history if isinstance(content, dict)] if isinstance(history, list) else []
     prompt = row.get("prompt") or row.get("prompt_concat")
-    return [*told, _said("user", prompt)] if isinstance(prompt, str) and prompt else told
+    return [*told, _content("user", prompt)] if isinstance(prompt, str) and prompt else told
 
 
-def _said(role: str, text: str) -> dict[str, Any]:
+def _content(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"text": text}]}
 
 
-def _hidden(row: dict[str, Any], told: list[dict[str, Any]]) -> str | None:
-    """What the model said behind the last prompt, which rows without it keep only in `response_concat`."""
+def _hidden_answer(row: dict[str, Any], told: list[dict[str, Any]]) -> str | None:
+    """What the model said after the last prompt, which rows without it keep only in `response_concat`."""
     whole = row.get("response_concat")
     before = "\n\n".join(text for content in told if is_model(content) and (text := text_of(content)))
     if not isinstance(whole, str):
@@ -89,7 +89,7 @@ def is_model(content: dict[str, Any]) -> bool:
 
 
 def text_of(content: dict[str, Any]) -> str:
-    """All words of a content."""
+    """All text of a content."""
     parts = content.get("parts")
     if not isinstance(parts, list):
         return ""
@@ -110,7 +110,7 @@ class Places(NamedTuple):
 
 
 def places_of(numbers: list[Any], contents: list[dict[str, Any]], *, by_script: bool) -> Places:
-    """The contents that `turn` numbers mean. `by_script`: the row bears a mark of the original script."""
+    """The contents that `turn` numbers mean. `by_script`: the row has a mark of the original script."""
     models = [is_model(content) for content in contents]
     end = len(models)
     last = next((place for place in range(end - 1, -1, -1) if models[place]), end)
@@ -136,7 +136,7 @@ def places_of(numbers: list[Any], contents: list[dict[str, Any]], *, by_script: 
 
 
 def _place(index: int, models: list[bool], *, gaps: bool = False) -> int | float | None:
-    """The index if a model turn stands there, or can stand there because the row ends with a prompt."""
+    """The index if a model turn stands there, or could because the row ends with a prompt."""
     if index == len(models):
         return index if not models or not models[-1] else None
     if not 0 <= index < len(models):

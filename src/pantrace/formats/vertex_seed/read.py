@@ -1,4 +1,4 @@
-"""Reading: rows of the document's shape, of the original script's, and of the flat shapes before it."""
+"""Reading rows of the document's shape, of the original script's, and of the flat shapes before it."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ def load(row: Any) -> Sample:
     told = conversation(row)
     uses = tool_uses(row)
     numbers = [use.pop("turn", None) for use in uses]
+    # Only the original script writes this key; it counts turns from 0.
     by_script = any("tool_raw" in use["item"] for use in uses)
     base, places = places_of(numbers, told.contents, by_script=by_script)
     calls: dict[int | float, list[Part]] = {}
     for number, (use, turn, place) in enumerate(zip(uses, numbers, places, strict=True), 1):
         undecided = {"turn": turn} if base is None and turn is not None else {}
         calls.setdefault(place, []).extend(_parts(use, f"event_{number}", undecided))
-    kept = _kept(row, told, uses, numbers)
+    kept = _extra_of_row(row, told, uses, numbers)
     if base is None:
         kept["turn_base"] = "undecided"
     created = from_iso(row.get("created"))
@@ -76,9 +77,10 @@ def load(row: Any) -> Sample:
 
 
 def _steps(contents: list[dict[str, Any]], calls: dict[int | float, list[Part]], leading: set[int]) -> tuple[Step, ...]:
-    """The steps of contents, each with its calls; its words stand in front of them where they are `leading`."""
+    """The steps of contents, each with its calls; `leading` says whose words come before the calls."""
     steps = []
     for place, content in enumerate(contents):
+        # Calls between two prompts: the original script writes no content for a turn without words.
         if (silent := calls.get(place - 0.5)) is not None:
             steps.append(Step(role="agent", parts=tuple(silent)))
         raw = content.get("parts")
@@ -100,18 +102,23 @@ def _steps(contents: list[dict[str, Any]], calls: dict[int | float, list[Part]],
 
 
 def tool_uses(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every tool call of a row: of intermediate_events, else of generated_trajectory, else of the old tool_use."""
+    """Every tool call of a row: from intermediate_events, else generated_trajectory, else the old tool_use."""
     events, items = row.get("intermediate_events"), row.get("generated_trajectory")
+    # The document's list first; older rows have only the other ones.
     if isinstance(events, list) and (events or not items):
         beside = items if isinstance(items, list) and len(items) == len(events) else [None] * len(events)
-        return [_of_event(event, item) for event, item in zip(events, beside, strict=True)]
+        return [_use_of_event(event, item) for event, item in zip(events, beside, strict=True)]
     if isinstance(items, list):
-        return [_of_item(item, ("tool", "args", "output")) for item in items]
+        return [_use_of_item(item, ("tool", "args", "output")) for item in items]
     old = row.get("tool_use")
-    return [_of_item(item, ("tool_name", "tool_input", "tool_output")) for item in old] if isinstance(old, list) else []
+    return (
+        [_use_of_item(item, ("tool_name", "tool_input", "tool_output")) for item in old]
+        if isinstance(old, list)
+        else []
+    )
 
 
-def _of_event(event: Any, item: Any) -> dict[str, Any]:
+def _use_of_event(event: Any, item: Any) -> dict[str, Any]:
     if not isinstance(event, dict) or not isinstance(event.get("function_call"), dict):
         raise ReadError("an intermediate event has no function_call", place="intermediate_events")
     call = event["function_call"]
@@ -138,7 +145,7 @@ def _of_event(event: Any, item: Any) -> dict[str, Any]:
 _ITEM_KEYS = {"tool", "args", "output", "turn"}
 
 
-def _of_item(item: Any, keys: tuple[str, str, str]) -> dict[str, Any]:
+def _use_of_item(item: Any, keys: tuple[str, str, str]) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise ReadError("an item of the trajectory is not an object", place="generated_trajectory")
     name, arguments, output = keys
@@ -152,7 +159,7 @@ def _of_item(item: Any, keys: tuple[str, str, str]) -> dict[str, Any]:
 
 
 def _parts(use: dict[str, Any], default_id: str, undecided: dict[str, Any]) -> list[Part]:
-    """The call and, unless nothing was recorded, its result. Ids name the place in the row where it has none."""
+    """The call and its result, if one was recorded. Without an id, its place in the row is the id."""
     found = use.get("id")
     name = found if isinstance(found, str) else default_id
     kept: dict[str, Any] = {key: use[key] for key in ("event", "item", "function_call") if use.get(key)}
@@ -173,7 +180,9 @@ def _parts(use: dict[str, Any], default_id: str, undecided: dict[str, Any]) -> l
     return [call, result]
 
 
-def _kept(row: dict[str, Any], told: Conversation, uses: list[dict[str, Any]], turns: list[Any]) -> dict[str, Any]:
+def _extra_of_row(
+    row: dict[str, Any], told: Conversation, uses: list[dict[str, Any]], turns: list[Any]
+) -> dict[str, Any]:
     """What the row says beyond its conversation: unknown keys, and statements that do not follow from it."""
     kept: dict[str, Any] = {}
     request, response, metadata = row.get("request"), row.get("response"), row.get("metadata")
@@ -191,7 +200,7 @@ def _kept(row: dict[str, Any], told: Conversation, uses: list[dict[str, Any]], t
 
 
 def _other_calls(row: dict[str, Any], uses: list[dict[str, Any]], turns: list[Any]) -> dict[str, Any]:
-    """Lists of calls that say something else than the one that was read."""
+    """Lists of calls that differ from the one that was read."""
     other = {}
     if row.get("tool_use") and (row.get("intermediate_events") or row.get("generated_trajectory")):
         other["tool_use"] = row["tool_use"]
@@ -210,7 +219,7 @@ def _essence(item: Any) -> Any:
 
 
 def _contradictions(row: dict[str, Any], told: Conversation, tools: int) -> dict[str, Any]:
-    """Statements of the row that its own contents do not bear out."""
+    """Statements of the row that its own contents contradict."""
     expected, counts = derive_fields(told.contents, tools)
     stated = {key: row[key] for key, value in expected.items() if key in row and row[key] != value}
     metadata = row.get("metadata")

@@ -1,4 +1,4 @@
-"""Writing: one session as the schema says, or in the shape of the original script."""
+"""Writing one session as the schema says, or in the original script's shape."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
             items.append(item)
         if turn.pairs and _speaks_first(turn):
             text_first.append(place + options.turn_base)
+    # Never an answer that stands before the last prompt, as the original script would take.
     final = contents[-1]["parts"][0]["text"] if len(contents) > last_prompt + 1 else ""
     if trajectory.response is not None:
         final = trajectory.response
@@ -76,6 +77,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         "model_turns": len(contents) - len(prompts),
     }
     if not final:
+        # An empty text alone could be an answer.
         metadata["response_absent"] = True
     if sample.epoch is not None:
         metadata[EPOCH] = sample.epoch
@@ -112,7 +114,7 @@ def _content(turn: MergedTurn) -> dict[str, Any]:
 
 
 def _speaks_first(turn: MergedTurn) -> bool:
-    """Whether all words of a turn stand in front of its calls, and there are any."""
+    """Whether all words of a turn stand before its calls, and there are any."""
     kinds = [type(part) for step in turn.steps for part in step.parts if type(part) is Text or type(part) is ToolCall]
     return kinds[0] is Text and Text not in kinds[kinds.index(ToolCall) :]
 
@@ -131,10 +133,10 @@ def response_of(text: str) -> dict[str, Any]:
 def _tool_use(
     pair: CallPair, turn: int, names: dict[str, str] | None, limit: int | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A call with its result as an intermediate event and as an item of the generated trajectory."""
+    """A call with its result, as an intermediate event and as an item of the generated trajectory."""
     call, result = pair.call, pair.result
     kept = call.extra.get(NAME, {})
-    name, item_keys = _named(call, kept, names)
+    name, item_keys = _written_name(call, kept, names)
     args = arguments_to(call.arguments)
     output = None
     response: dict[str, Any] = {"output": output}
@@ -160,8 +162,8 @@ def _tool_use(
     return event, item
 
 
-def _named(call: ToolCall, kept: dict[str, Any], names: dict[str, str] | None) -> tuple[str, dict[str, Any]]:
-    """The name under which a call is written, and the keys that only the generated trajectory has."""
+def _written_name(call: ToolCall, kept: dict[str, Any], names: dict[str, str] | None) -> tuple[str, dict[str, Any]]:
+    """The name that a call is written under, and the keys that only the generated trajectory has."""
     keys: dict[str, Any] = kept.get("item", {})
     if names is None:
         return call.name, keys

@@ -59,7 +59,7 @@ def gui(sample: Sample, settings: Settings) -> Found:
     if sample.trajectory is None:
         # An episode that nobody ran is one of them all the same.
         return NotApplicable("the case has not been run", {"num_episodes": 1})
-    found, outcomes = _measured(sample, settings)
+    found, outcomes = _measure(sample, settings)
     kept = ("profile", "dsl_mode", "milestones", "coord_errors", "by_action_type")
     details = {name: msgspec.to_builtins(getattr(found, name)) for name in kept}
     values = values_of(found)
@@ -75,7 +75,7 @@ def gui(sample: Sample, settings: Settings) -> Found:
     )
 
 
-def _measured(sample: Sample, settings: Settings) -> tuple[Episode, list[StepOutcome]]:
+def _measure(sample: Sample, settings: Settings) -> tuple[Episode, list[StepOutcome]]:
     assert sample.trajectory is not None
     assert sample.expected is not None
     old = settings.profile == "openadapt-v1"

@@ -12,7 +12,8 @@ import msgspec
 from pantrace.errors import PantraceError
 from pantrace.model import Record, Sample
 from pantrace.wire.json import decode_document
-from pantrace.wire.toml import parsed
+from pantrace.wire.text_file import bytes_of
+from pantrace.wire.toml import parse
 
 from .outcome import StepOutcome
 
@@ -46,13 +47,11 @@ def read_milestones(path: str) -> Milestones:
     """The milestones of a JSON or TOML file; a ValueError that says what is wrong with it."""
     file = Path(path)
     try:
-        data = file.read_bytes()
-        content: Any = parsed(data.decode()) if file.suffix == ".toml" else decode_document(data)
+        data = bytes_of(file)
+        content: Any = parse(data.decode()) if file.suffix == ".toml" else decode_document(data)
         return msgspec.convert(content, Milestones)
-    except OSError as error:
-        raise ValueError(f"the milestones {path} cannot be read: {error.strerror}") from None
     except (PantraceError, tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise ValueError(f"the milestones {path} are not as they should be: {error}") from None
+        raise ValueError(f"the milestones {path} are not valid: {error}") from None
 
 
 def milestones_of(sample: Sample, milestones: Milestones) -> tuple[Milestone, ...] | None:

@@ -70,7 +70,7 @@ def is_reached(outcome: StepOutcome, threshold: float | None) -> bool:
 
 
 def _right(pair: Pair, click_hit: bool | None, element_hit: bool | None, marks: bool) -> bool:
-    """Whether the place is right; a click or mark whose true place is not known is judged by its type alone."""
+    """Whether the place is right; if the true place is unknown, only the type counts."""
     if marks:
         return element_hit is not False
     target = pair.truth.target

@@ -83,6 +83,10 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     before = text[max(0, match.start() - 2) : match.start()]
     if match["flag"] is not None and before != "--":
         return None
+    if before == "::" or (
+        before.endswith(":") and match["sign"] == ":"
+    ):  # arn:aws:secretsmanager:*:*:secret:name, AWS::IAM::AccessKey
+        return None
     in_query = before.endswith(("?", "&", "#")) or text.endswith("&amp;", 0, match.start())
     level = level_of(name, in_query=in_query) or _level_of_two_words(text, match)
     if level is None:

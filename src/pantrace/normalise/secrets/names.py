@@ -92,7 +92,7 @@ _STAND_IN = re.compile(
     \[redacted | [*x•.…\#?_-]++ \Z | (?P<same>.)(?P=same)*+ \Z
     | < | \$\{ | \$\( | \$[a-z_]\w*\Z | \{\{ | \{[\w.]*\}['"]?\Z | %[(\{] | %\w+%\Z | %s\Z
     | __\w+__\Z | (?:env|vault|file|op|arn|ref)[:+] | (?:process|os|import\.meta)\.env
-    | [\w-]{0,12}[-_]none\Z
+    | [\w-]{0,12}[-_]none\Z | no[-_]\w
     | (?:your|my|insert|enter|replace|example|placeholder|dummy)(?:[-_. ]|\Z)
     """
 )
@@ -101,7 +101,7 @@ _WORDS_OF_PROSE = _words(
     " on off empty missing invalid valid unset set hidden masked redacted changed ok error expired incorrect wrong"
     " unknown default secret password passwd token key prompt stdin env file path field input value type plain"
     " protected encrypted hashed disabled enabled needed generated supported updated correct reset self this"
-    " reserved unreserved"
+    " reserved unreserved name"
 )
 _SENTENCE = _words(
     "a an and are as at be by can change enter for from has have if in is it must no not of on or please provide"
@@ -127,9 +127,12 @@ _SHORTEST = {"member": 1, "quoted": 4, "plain": 4}
 _LONGEST_NAME = 128
 
 
+_FORMAT = re.compile(r"%s(?![a-z])")
+
+
 def is_stand_in(value: str) -> bool:
     """Whether a value only holds the place of a secret: ${TOKEN}, <password>, ****, your-key-here."""
-    if value.endswith("...") or any(each in value for each in ("***", "%s", "placeholder")):
+    if value.endswith("...") or any(each in value for each in ("***", "placeholder")) or _FORMAT.search(value):
         return True
     return _STAND_IN.match(value) is not None
 
@@ -170,11 +173,19 @@ def is_secret(value: str, name: str, level: Level, style: Style) -> bool:
 
 def _is_own_name(value: str, name: str) -> bool:
     """Whether a value is only what it is called: `CHALLENGE_PASSWORD: "challengePassword"`, or the name of its type:
-    `private_key: "_RSAPrivateKey"`."""
+    `private_key: "_RSAPrivateKey"`, or of a variable: `ACCESS_KEY = "AWS_ACCESS_KEY_ID"`."""
     if _NAMED_THING.fullmatch(value) is None:
         return False
     said, asked = ([word.lower() for word in _WORDS.findall(each)] for each in (value, name.rpartition(".")[2]))
-    return len(asked) > 1 and (said == asked or (asked[-1] == "key" and said[-len(asked) :] == asked))
+    if len(asked) < 2 or any(letter.isdigit() for letter in value):
+        return len(asked) > 1 and said == asked
+    return _within(asked, said) or (len(said) > 1 and _within(said, asked))
+
+
+def _within(few: list[str], many: list[str]) -> bool:
+    """Whether some words stand among others in the same order: `SECRET_KEY = "aws_secret_access_key"`."""
+    rest = iter(many)
+    return all(word in rest for word in few)
 
 
 def _holds_one(value: str, name: str) -> bool:

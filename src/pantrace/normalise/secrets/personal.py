@@ -1,4 +1,4 @@
-"""Personal data, on request: mail addresses, telephone numbers, cards, bank accounts, postal addresses.
+"""Personal data, on request: mail addresses, telephone numbers, cards, bank accounts, postal and network addresses.
 
 Cards and accounts carry a check digit, and only what passes it is taken for one. Telephone numbers and postal addresses
 are known by how they are written; names of people are not known at all."""
@@ -6,6 +6,7 @@ are known by how they are written; names of people are not known at all."""
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 
 from .shapes import Shape
 
@@ -52,6 +53,12 @@ def is_account(value: str) -> bool:
     return int("".join(str(int(letter, 36)) for letter in plain[4:] + plain[:4])) % 97 == 1
 
 
+def _is_public(value: str) -> bool:
+    """Whether an address is that of a machine in the public network; 120.0.0.0 is the version of a browser."""
+    number = value.partition(":")[0]
+    return ip_address(number).is_global and not number.endswith(".0.0")
+
+
 def _is_telephone(value: str) -> bool:
     return 8 <= len(_DIGITS.findall(value)) <= 15
 
@@ -63,6 +70,8 @@ _STREETS = (
 _SCHEME = "(?:4[0-9]|5[1-5]|2[2-7]|3[47]|6[0-9])"
 """The first digits of the card schemes."""
 _NAME = r"[A-Z][\w'.-]{1,24}+"
+
+_OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 
 PERSONAL = (
     EMAIL,
@@ -92,6 +101,12 @@ PERSONAL = (
         "telephone",
         "",
         r"(?<![\w.+-])(?:\([2-9][0-9]{2}\) ?|[2-9][0-9]{2}[ .-])[2-9][0-9]{2}[ .-][0-9]{4}(?![\w-]|\.[0-9])",
+    ),
+    Shape(
+        "ip-address",
+        ".",
+        rf"(?<![\w./=-])(?<!ersion )(?:{_OCTET}\.){{3}}{_OCTET}(?::[0-9]{{1,5}})?(?![\w.])",
+        _is_public,
     ),
     Shape(
         "address",

@@ -17,11 +17,14 @@ from pantrace.wire.json import decode, encode
 from pantrace.wire.patterns import find_all
 
 from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
+from .generic import generic_in
 from .named import KIND, named_in
 from .names import is_secret, is_word, level_of, looks_drawn
 from .personal import EMAIL, PERSONAL, is_card, names_a_card
+from .reported import REPORTED
 from .shapes import SHAPES, shapes_in
 from .tokens import Span, tokens_in
+from .vendors import VENDORS
 
 T = TypeVar("T")
 Counts = dict[str, int]
@@ -36,7 +39,9 @@ _PEM_BEGINS, _PEM_ENDS = (
     re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"),
     re.compile(r"-----END [A-Z0-9 ]{0,40}-----"),
 )
+_MORE_SHAPES = (*VENDORS, *REPORTED)
 _SHORTEST_LITERAL = 4
+_SHORTEST_BEHIND, _LONGEST_BEHIND = 10, 256
 _SHORT = 13
 _QUIET = re.compile(r"[\w .,/-]*+")
 """Most texts of a recording are short words, in which nothing can hide."""
@@ -147,7 +152,7 @@ class Redactor:
             return []
         small = text.lower()
         spans: list[Span] = [*self._known_in(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
-        spans += named_in(text, small)
+        spans += [*named_in(text, small), *shapes_in(text, small, _MORE_SHAPES), *generic_in(text, small)]
         for kind, pattern in self._more:
             held = "secret" if "secret" in pattern.groupindex else 0
             spans += [(*match.span(held), kind) for match in find_all(pattern, text) if match[held]]
@@ -296,6 +301,8 @@ class _Walk:
         level = level_of(name)
         if self.redactor._personal and names_a_card(name) and isinstance(item, (str, int)) and is_card(str(item)):
             return self._replaced(path, "card")
+        if (kind := _kind_behind(name, item)) is not None:
+            return self._replaced(path, kind)
         if level is None:
             return self.value(item, path)
         if isinstance(item, str):
@@ -318,6 +325,23 @@ class _Walk:
     def _replaced(self, path: str, kind: str) -> str:
         self._note(path, {kind: 1})
         return mark(kind)
+
+
+def _kind_behind(name: str, item: Any) -> str | None:
+    """What a member of an object is where its name and its form say so together, as `NAME = "value"` in a text."""
+    if not isinstance(item, (str, int)) or isinstance(item, bool):
+        return None
+    value = str(item)
+    if not _SHORTEST_BEHIND <= len(value) <= _LONGEST_BEHIND or len(name) > _LONGEST_BEHIND:
+        return None
+    # A form of its own tells more than a name: `github-token`, and the words around it stay.
+    if next(iter(tokens_in(value)), None) is not None:
+        return None
+    text = f'{name} = "{value}"'
+    whole = (len(text) - len(value) - 1, len(text) - 1)
+    small = text.lower()
+    found = [*shapes_in(text, small, VENDORS), *(generic_in(text, small) if isinstance(item, str) else ())]
+    return next((kind for start, end, kind in found if (start, end) == whole), None)
 
 
 def _is(one: Any, other: Any) -> bool:

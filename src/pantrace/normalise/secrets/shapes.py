@@ -13,7 +13,7 @@ from functools import cache
 
 import msgspec
 
-from .names import is_secret, is_stand_in, looks_drawn
+from .names import is_secret, is_stand_in, is_word, looks_drawn
 from .tokens import Span
 
 _URL = r"[A-Za-z0-9_-]"
@@ -31,6 +31,10 @@ class Shape(msgspec.Struct, frozen=True):
     """Only the group `secret` is replaced, where there is one."""
     holds: Callable[[str], bool] | None = None
     """What a regular expression cannot say about it."""
+    begins: bool = False
+    """Whether the pattern begins with the anchor: it is tried there and nowhere else."""
+    near: str = ""
+    """What must stand somewhere in the text in small letters, as a pattern."""
 
 
 def _is_login(value: str) -> bool:
@@ -75,7 +79,7 @@ def _is_number(value: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    return not is_stand_in(value) and value.lower() not in ("password", "passwd", "pass", "pwd")
+    return not is_word(value) and value.lower() not in ("pass", "pwd")
 
 
 def _is_no_number(value: str) -> bool:
@@ -178,7 +182,8 @@ SHAPES = (
     Shape(
         "authorization",
         "authorization",
-        r"(?i:authorization)\\{0,3}[\"']?\s{0,3}[:=,]\s{0,3}\\{0,3}[\"']?(?:[A-Za-z][A-Za-z0-9-]{1,20}+ {1,3})?"
+        r"(?<![a-z])(?i:authorization)\\{0,3}[\"']?\s{0,3}[:=,]\s{0,3}\\{0,3}[\"']?"
+        r"(?:[A-Za-z][A-Za-z0-9-]{1,20}+ {1,3})?"
         r"(?P<secret>[^\s\"'\\,<>]{8,}+)",
         _is_header,
     ),
@@ -241,9 +246,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def shapes_in(text: str, small: str, shapes: tuple[Shape, ...]) -> Iterator[Span]:
     """Every secret of these forms; `small` is the text in small letters."""
     for shape in shapes:
-        if shape.anchor not in small:
+        if shape.anchor not in small or (shape.near and _compiled(shape.near).search(small) is None):
             continue
-        for match in _compiled(shape.pattern).finditer(text):
+        for match in _matches(shape, text, small):
             group = match.lastgroup or 0
             if match.end(group) > match.start(group) and (shape.holds is None or shape.holds(match[group])):
                 yield match.start(group), match.end(group), shape.kind
+
+
+def _matches(shape: Shape, text: str, small: str) -> Iterator[re.Match[str]]:
+    pattern = _compiled(shape.pattern)
+    if not shape.begins or len(small) != len(text):  # a few letters of the world become two when made small
+        yield from pattern.finditer(text)
+        return
+    place = small.find(shape.anchor)
+    while place >= 0:
+        if (match := pattern.match(text, place)) is not None:
+            yield match
+        place = small.find(shape.anchor, place + 1 if match is None else max(match.end(), place + 1))

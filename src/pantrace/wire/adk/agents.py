@@ -13,7 +13,7 @@ from pantrace.model import Agent, Step, Tool
 from pantrace.wire.json import decode
 from pantrace.wire.optional import present
 
-from .expect import text
+from .field_types import text
 from .parts import NAME
 from .recase import without_nulls
 
@@ -42,13 +42,14 @@ _known: tuple[tuple[bytes, Declared], ...] = ()
 
 
 def _declared_in(app_details: bytes) -> Declared:
-    """The same in every invocation of a file, as a rule. Compared, not looked up: to hash all of it takes ten times as
-    long as to see that it is the last one again."""
+    """The same, remembered: as a rule it is equal in every invocation of a file. Compared and not hashed, which would
+    take ten times as long."""
     global _known
     for known, declared in _known:
         if known == app_details:
             return declared
     declared = declared_agents(decode(app_details))
+    # A few are enough: a file rarely mixes more apps.
     _known = ((app_details, declared), *_known[:7])
     return declared
 
@@ -80,6 +81,7 @@ def _tools(declarations: list[Any]) -> Iterable[Tool]:
                 for function in value:
                     yield _function(function)
             else:
+                # google_search, code_execution and others that Gemini runs itself: an object without a name.
                 yield Tool(name=key, extra={NAME: {"built_in": without_nulls(value)}})
 
 
@@ -92,6 +94,7 @@ def _function(function: Any) -> Tool:
     if parameters is None and (schema := known.pop("parameters", None)) is not None:
         # Gemini's own Schema type: JSON Schema with types in capitals and every unused keyword null.
         parameters = _with_types(schema, str.lower)
+        # Noted in its case: types in capitals are written back in capitals.
         known["schema"] = "parameters" if parameters == without_nulls(schema) else "PARAMETERS"
     name, description = text(name, "a tool's name"), text(description, "a tool's description")
     return Tool(name=name or "", description=description, parameters=parameters, extra={NAME: known} if known else {})
@@ -108,7 +111,7 @@ def _with_types(schema: Any, cased: Callable[[str], str]) -> Any:
 
 
 def app_details_of(agents: Sequence[Agent]) -> dict[str, Any] | None:
-    """`app_details` of agents that have something to declare; None when none has."""
+    """`app_details` for agents that have something to declare; None if none has."""
     details = {
         agent.name: {
             **agent.extra.get(NAME, {}),
@@ -123,7 +126,7 @@ def app_details_of(agents: Sequence[Agent]) -> dict[str, Any] | None:
 
 
 def is_declared(agent: Agent) -> bool:
-    """Whether anything is known of an agent but that it spoke."""
+    """Whether more is known of an agent than that it spoke."""
     return agent.instructions is not None or agent.tools is not None
 
 
@@ -148,14 +151,15 @@ def function_of(tool: Tool) -> dict[str, Any]:
     if key == "PARAMETERS":
         key, parameters = "parameters", _with_types(parameters, str.upper)
     said = {"name": tool.name, "description": tool.description, key: parameters, **rest}
-    return {name: value for name, value in said.items() if value is not None}
+    return present(said)
 
 
 def agents_of(declarations: Sequence[Declared], steps: Sequence[Step]) -> tuple[Agent, ...]:
-    """All agents: those declared (the first declaration counts), then those that only spoke or were called."""
+    """All agents: first the declared ones (the first declaration counts), then those that only spoke or were called."""
     found: dict[str, Agent] = {}
     for declared in declarations:
         for agent in declared.agents:
+            # google-adk repeats the declaration in every invocation.
             found.setdefault(agent.name, agent)
     models: dict[str, str] = {}
     parents: dict[str, str] = {}
@@ -178,7 +182,7 @@ def agents_of(declarations: Sequence[Declared], steps: Sequence[Step]) -> tuple[
 
 
 def _lineage(step: Step) -> Iterable[tuple[str, str]]:
-    """Parent and child pairs of a node path "greeter@1/billing_agent@1" or a branch "greeter.billing_agent"."""
+    """Parent and child pairs of a node path "greeter@1/billing_agent@1" (2.x) or a branch "greeter.billing_agent"."""
     extra = step.extra.get(NAME)
     if not extra:
         return []

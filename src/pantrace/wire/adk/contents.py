@@ -1,4 +1,4 @@
-"""Contents that are not told as ADK tells them: chat messages, bare texts, objects whose keys nobody knows.
+"""Contents that are not in ADK's shape: chat messages, bare texts, objects with unknown keys.
 
 None of them is read as empty: what is understood becomes parts, anything else one part that is kept as it is.
 """
@@ -17,7 +17,7 @@ _ROLES = {"assistant": "model", "tool": "user"}
 
 
 def as_content(raw: Any) -> Any:
-    """A content with a list of parts; what has one, or says nothing, stays as it is."""
+    """A content with a list of parts; one that has a list, or says nothing, is returned as it is."""
     if raw is None or isinstance(raw, Content):
         return raw
     if isinstance(raw, str):
@@ -31,7 +31,7 @@ def as_content(raw: Any) -> Any:
         told = parts if isinstance(parts, dict) else {"text": parts} if isinstance(parts, str) else {"parts": parts}
         return {**raw, "parts": [told]}
     if is_message(raw):
-        return _of_message(raw)
+        return _content_of_message(raw)
     strange = {key: value for key, value in raw.items() if value is not None and key != "role"}
     if not strange:
         return raw
@@ -39,14 +39,15 @@ def as_content(raw: Any) -> Any:
 
 
 def is_message(raw: Any) -> bool:
-    """Whether a content is a chat message: `content` in place of `parts`."""
+    """Whether a content is a chat message, with `content` in place of `parts`."""
     return isinstance(raw, dict) and raw.get("parts") is None and bool(raw.keys() & _MESSAGE)
 
 
-def _of_message(message: dict[str, Any]) -> dict[str, Any]:
+def _content_of_message(message: dict[str, Any]) -> dict[str, Any]:
     role = message.get("role")
     parts: list[Any] = []
     if role == "tool":
+        # A chat keeps a tool's answer in a message of its own, Gemini in a part.
         parts.append({"function_response": answer_of(message)})
         known = set(message)
     else:
@@ -70,7 +71,7 @@ def _part(said: Any) -> Any:
 
 
 def call_of(call: Any) -> Any:
-    """A tool call of a chat message as a function call; anything else as it is."""
+    """A chat message's tool call as a function call; anything else unchanged."""
     if not isinstance(call, dict) or not isinstance(function := call.get("function"), dict):
         return call
     rest = unknown_keys(call, ("type", "function"))

@@ -1,4 +1,4 @@
-"""Steps as ADK events that ADK's own models accept; what they have no field for rides in `custom_metadata`."""
+"""Steps as ADK events that ADK's own models accept; what they have no field for goes to `custom_metadata`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import msgspec
 
 from pantrace.model import Citation, Part, Step, ToolResult
 from pantrace.wire import gemini
-from pantrace.wire.carried import CARRIER
 from pantrace.wire.json import to_plain, unknown_keys
 from pantrace.wire.optional import present
+from pantrace.wire.pantrace_key import CARRIER
 
 from .events import content_role, is_partial, steps_from
 from .fast_events import Empty
@@ -35,8 +35,8 @@ _FINISH = {
 def events_to(
     steps: Sequence[Step], invocations: Sequence[str], agent: str, usual: Empty = None
 ) -> list[dict[str, Any]]:
-    """The events of steps, each of the named invocation; `agent` speaks where a step names nobody, and an event has the
-    `usual` empty actions where its step has no note of others."""
+    """The events of steps, each in its named invocation. `agent` is the author if a step names nobody; an event gets
+    the `usual` empty actions unless its step notes others."""
     events: list[dict[str, Any]] = []
     speaker = agent
     for step, invocation in zip(steps, invocations, strict=True):
@@ -48,6 +48,7 @@ def events_to(
 
 def _events(step: Step, invocation: str, speaker: str, usual: Empty) -> list[dict[str, Any]]:
     groups = _groups(step)
+    # Grounding belongs to a whole event: citations between other parts cannot be written as such.
     trailing = len(groups) == 1 and step.role == "agent"
     cited = _trailing_citations(step.parts) if trailing else ()
     said = step.parts[: len(step.parts) - len(cited)]
@@ -69,19 +70,21 @@ def _events(step: Step, invocation: str, speaker: str, usual: Empty) -> list[dic
     for number, event in enumerate(events[1:], 2):
         if step.id:
             event["id"] = f"{step.id}-{number}"
+        # So that our reader joins these events to one step again.
         event["custom_metadata"] = {CARRIER: {"joins": True}}
-    back = steps_from([_carrying(events[0], note), *events[1:]], usual=usual)[0]
+    # Read back at once: only what ADK's shape really loses is noted.
+    back = steps_from([_with_note(events[0], note), *events[1:]], usual=usual)[0]
     if is_partial(step):
         # Whether a piece is told again as a whole shows only beside the events that follow it.
         back = msgspec.structs.replace(back, kind=step.kind, usage=step.usage, extra=step.extra)
     if rest := residual(back, step):
         note["step"] = rest
-    return [_carrying(events[0], note), *events[1:]]
+    return [_with_note(events[0], note), *events[1:]]
 
 
 def _groups(step: Step) -> list[list[Part]]:
-    """ADK tells a tool's answer in an event of its own, behind the one that called it. What code printed that ran on
-    the model's side stays in the model's event, and so does all of an event that ADK itself told as one."""
+    """The parts of a step by event. ADK writes a tool's answer as an event of its own after the call, but keeps the
+    output of code that ran on the model's side, and everything that was read from one event, in one event."""
     if step.role != "agent" or step.extra.get(NAME, {}).get(TOGETHER):
         return [list(step.parts)]
     groups: list[list[Part]] = []
@@ -107,7 +110,7 @@ def _trailing_citations(parts: tuple[Part, ...]) -> tuple[Citation, ...]:
 
 
 def chunk_of(citation: Citation) -> dict[str, Any]:
-    """A source as a grounding chunk."""
+    """A citation as a grounding chunk."""
     extra = dict(citation.extra.get(NAME, {}))
     if isinstance(chunk := extra.get("chunk"), dict):
         return chunk
@@ -117,7 +120,7 @@ def chunk_of(citation: Citation) -> dict[str, Any]:
 
 
 def _further_event(step: Step, parts: list[Part], first: dict[str, Any], at: float | None) -> dict[str, Any]:
-    """What a step tells behind its first event, which carries its usage and the like."""
+    """An event after the first one of a step, which carries its usage and so on."""
     role = "user" if all(is_answer(part) for part in parts) else content_role(step.role)
     event = {key: first[key] for key in ("invocation_id", "author")}
     event["content"] = {"parts": [raw for part in parts if (raw := part_to(part)) is not None], "role": role}
@@ -125,14 +128,14 @@ def _further_event(step: Step, parts: list[Part], first: dict[str, Any], at: flo
 
 
 def _moment(at: float | None, parts: list[Part]) -> float | None:
-    """When parts were told: with the last of the tools, and not before what stands in front of them. Without a time
-    google-adk would take that of loading."""
+    """The time of an event: when the last of its tools ended, but not before the event in front. Without a time,
+    google-adk would use that of loading."""
     times = [part.ended for part in parts if isinstance(part, ToolResult) and part.ended is not None]
     return max(times if at is None else [at, *times], default=None)
 
 
 def _event(step: Step, parts: list[Part], invocation: str, speaker: str, usual: Empty) -> dict[str, Any]:
-    """The first event of a step, without our note."""
+    """The first event of a step, without pantrace's note."""
     extra = dict(step.extra.get(NAME, {}))
     extra.pop(TOGETHER, None)
     event: dict[str, Any] = {"invocation_id": invocation, "author": extra.pop("author", None) or _author(step, speaker)}
@@ -142,6 +145,7 @@ def _event(step: Step, parts: list[Part], invocation: str, speaker: str, usual: 
     if step.state_delta:
         actions["state_delta"] = step.state_delta
     empty = extra.pop("empty_actions", usual)
+    # As the session had them: google-adk writes its empty fields or not, depending on its version.
     actions = {key: {} for key in sorted(empty or ())} | actions
     compaction = actions.get("compaction")
     if isinstance(compaction, dict) and "compacted_content" not in compaction and step.kind == "compaction":
@@ -150,13 +154,13 @@ def _event(step: Step, parts: list[Part], invocation: str, speaker: str, usual: 
         event["content"] = content_of(said, step.role, extra)
     if actions or empty is not None:
         event["actions"] = actions
-    event.update(_told(step))
+    event.update(_step_fields(step))
     event.update(unknown_keys(extra, ("content_role", "content")))
     return event
 
 
 def content_of(parts: list[dict[str, Any]], role: str, kept: dict[str, Any]) -> dict[str, Any]:
-    """A content of parts, with its role and its other keys as they were read where a step has `kept` a note of them."""
+    """A content of parts, with the role and other keys that a step has `kept` of it."""
     other = kept.get("content", {})
     content = {
         "parts": parts or other.get("parts", parts),
@@ -165,7 +169,7 @@ def content_of(parts: list[dict[str, Any]], role: str, kept: dict[str, Any]) -> 
     return present(content | unknown_keys(other, content))
 
 
-def _told(step: Step) -> dict[str, Any]:
+def _step_fields(step: Step) -> dict[str, Any]:
     error = step.error
     fields = {
         "id": step.id,
@@ -180,6 +184,7 @@ def _told(step: Step) -> dict[str, Any]:
 
 
 def _capitals(stop: str) -> str:
+    # An enumeration in google-adk, which knows only Gemini's own words.
     return stop if stop.isascii() and stop.isupper() and stop.replace("_", "").isalpha() else "OTHER"
 
 
@@ -189,7 +194,7 @@ def _author(step: Step, speaker: str) -> str:
     return "system" if step.role == "system" else step.agent or speaker
 
 
-def _carrying(event: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:
+def _with_note(event: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:
     if not note:
         return event
     return {**event, "custom_metadata": {**event.get("custom_metadata", {}), CARRIER: note}}

@@ -10,13 +10,14 @@ import msgspec
 
 from pantrace.model import Citation, Part, Step, StepError, ToolResult, Unknown, Usage
 from pantrace.wire import gemini
-from pantrace.wire.carried import CARRIER
+from pantrace.wire.difference import with_places
 from pantrace.wire.json import as_kind, to_plain, unknown_keys
-from pantrace.wire.remainder import with_places
+from pantrace.wire.optional import present
+from pantrace.wire.pantrace_key import CARRIER
 
 from .contents import as_content
-from .expect import mapping, misplaced, text
 from .fast_events import Empty, note_empty, step_of, typed_event
+from .field_types import mapping, text, wrong_type
 from .parts import NAME, TOGETHER, is_answer, part_from, parts_from, unwrap
 from .recase import DEEP, EVENT, is_camel, recase, snake, without_nulls
 from .schema import Event
@@ -30,7 +31,7 @@ _CHUNKS = ("web", "retrieved_context", "maps", "image")
 
 
 def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = None) -> list[Step]:
-    """The steps of a list of events: streamed pieces stand aside of the whole, and usage is counted once.
+    """The steps of a list of events; streamed pieces are notes beside the complete response, and usage counts once.
 
     With `camel`, all keys are those of a camelCase record; else each event is looked at. `usual` are the empty actions
     that need no note, see `usual_empty`."""
@@ -38,12 +39,14 @@ def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = Non
     streamed = False
     for raw in events:
         if not isinstance(raw, (dict, Event)):
-            raise misplaced("an event", "an object", raw)
+            raise wrong_type("an event", "an object", raw)
         event = typed_event(raw, camel=camel) if isinstance(raw, dict) else raw
+        # Both ways give the same step; this one takes a fraction of the time.
         if event is not None and (quick := step_of(event, usual)) is not None:
             told.append((quick, None))
             continue
         step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel, usual)
+        # Our writer had to split one step into several events, as ADK wants it.
         if note is not None and note.get("joins") is True and told:
             whole, first_note = told[-1]
             told[-1] = (msgspec.structs.replace(whole, parts=(*whole.parts, *step.parts)), first_note)
@@ -51,7 +54,7 @@ def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = Non
         told.append((step, note))
         streamed = streamed or is_partial(step)
     steps = [step if note is None else _with_carried(step, note) for step, note in told]
-    return _counted_once(steps) if streamed else steps
+    return _count_usage_once(steps) if streamed else steps
 
 
 def is_partial(step: Step) -> bool:
@@ -60,7 +63,7 @@ def is_partial(step: Step) -> bool:
 
 
 def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[str, Any] | None]:
-    event = {key: value for key, value in raw.items() if value is not None}
+    event = present(raw)
     if camel or (not event.keys() <= _SNAKE and is_camel(event)):
         event = recase(event, EVENT, snake)
     take = event.pop
@@ -89,6 +92,7 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
         parts = (Unknown(kind=f"{NAME}:event", raw={key: event.pop(key) for key in list(event) if key in told}),)
     note_empty(event, empty, done, usual)
     role, agent = _speaker(author, parts)
+    # Usually an answer is an event of its own; noted, so that this one is not split when it is written.
     if role == "agent" and any(is_answer(part) for part in parts):
         event[TOGETHER] = True
     if isinstance(compaction, dict):
@@ -147,12 +151,12 @@ def _speaker(author: Any, parts: tuple[Part, ...]) -> tuple[str, str | None]:
 
 
 def content_role(role: str) -> str:
-    """The role that ADK gives to the content of a step: only the model's own words are the model's."""
+    """The role that ADK gives to a step's content: "model" for the model's own words only."""
     return "model" if role == "agent" else "user"
 
 
 def _tidy(event: dict[str, Any]) -> dict[str, Any] | None:
-    """Drop nulls from the rest of an event; gives our own note, if there is one."""
+    """Drop nulls from the rest of an event; returns pantrace's own note if there is one."""
     note = None
     if isinstance(custom := event.get("custom_metadata"), dict) and isinstance(custom.get(CARRIER), dict):
         note = custom[CARRIER]
@@ -165,7 +169,7 @@ def _tidy(event: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def usage_from(raw: Any) -> Usage | None:
-    """Usage metadata; None when nothing in it is reported."""
+    """Usage metadata; None if nothing in it is reported."""
     if not isinstance(raw, dict) or all(value is None for value in raw.values()):
         return None
     odd = {key: value for key, value in raw.items() if key in gemini.COUNTS and type(value) not in (int, NoneType)}
@@ -177,7 +181,7 @@ def usage_from(raw: Any) -> Usage | None:
 
 
 def _citations(grounding: Any) -> tuple[list[Part], Any]:
-    """Sources of a grounded answer, and the rest of the grounding metadata."""
+    """The sources of a grounded answer, and the rest of the grounding metadata."""
     chunks = grounding.get("grounding_chunks") if isinstance(grounding, dict) else None
     if not chunks or not isinstance(chunks, list):
         return [], grounding
@@ -210,8 +214,9 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
     return as_kind(with_places(plain, note.get("step", [])), Step)
 
 
-def _counted_once(steps: list[Step]) -> list[Step]:
-    """Streamed reports are cumulative: only the last of a response counts, and pieces of a told whole are notes."""
+def _count_usage_once(steps: list[Step]) -> list[Step]:
+    """Let only the last report of a streamed response count, as reports are cumulative; pieces of a complete response
+    become notes."""
     following: Step | None = None
     for index in reversed(range(len(steps))):
         step = steps[index]

@@ -1,4 +1,4 @@
-"""Steps of usual events: the quick way for nearly all of them.
+"""Steps of ordinary events: a fast path for nearly all of them.
 
 An event that says something rare (grounding, compaction, errors, streamed pieces, media) goes the way of `events.py`,
 which knows everything; both ways give the same step.
@@ -16,7 +16,7 @@ import msgspec
 from pantrace.model import Step, StepError, ToolResult, Usage
 from pantrace.wire.depth import must_be_shallow
 
-from .expect import mapping
+from .field_types import mapping
 from .parts import NAME, TOGETHER, usual_parts
 from .recase import snake
 from .schema import Actions, CamelEvent, Counts, Event
@@ -32,7 +32,7 @@ _DID = attrgetter(*_ACTED)
 
 
 def typed_event(raw: dict[str, Any], *, camel: bool) -> Event | None:
-    """A decoded event by type; None when it is not as google-adk writes it."""
+    """A decoded event as a typed record; None if it is not as google-adk writes it."""
     try:
         return msgspec.convert(raw, CamelEvent if camel else Event)
     except (msgspec.ValidationError, UnicodeEncodeError):
@@ -44,8 +44,8 @@ Empty = frozenset[str] | None
 
 
 def usual_empty(event: Any) -> Empty:
-    """The empty actions that the events of a session have, as its first one shows: google-adk writes some or all of
-    its fields without a value, depending on its version."""
+    """The empty actions of a session's events, taken from the first: depending on its version, google-adk writes some
+    or all fields without a value."""
     actions = mapping(event.get("actions"), "an event's actions") if isinstance(event, dict) else event.actions
     if actions is None:
         return None
@@ -54,13 +54,13 @@ def usual_empty(event: Any) -> Empty:
 
 @lru_cache(64)
 def _nothing_done(usual: Empty) -> tuple[Any, ...]:
-    """The actions of an event that did nothing but change the state, in a session with these empty ones."""
+    """The actions of an event that only changed the state, in a session with these empty ones."""
     known = usual is not None and usual.issubset((*_ACTED, "state_delta"))
     return tuple({} if name in usual else None for name in _ACTED) if known else ()  # type: ignore[operator]
 
 
 def note_empty(extra: dict[str, Any], empty: list[str] | None, done: Collection[str], usual: Empty) -> None:
-    """Note the empty actions of an event where they are not the usual ones."""
+    """Note an event's empty actions if they are not the usual ones."""
     if empty is None:
         if usual is not None:
             extra["empty_actions"] = None
@@ -77,7 +77,7 @@ _NEVER = frozenset({""})
 
 
 def step_of(event: Event, usual: Empty = None) -> Step | None:
-    """The step of an event that says nothing rare; None for any other."""
+    """The step of an ordinary event; None if it says something rare."""
     if _RARE(event) != _NONE:
         return None
     content, author = event.content, event.author
@@ -161,7 +161,7 @@ def _note_actions(extra: dict[str, Any], actions: dict[str, Any], usual: Empty) 
 
 
 def _usage(counts: Counts) -> Usage | None:
-    """In pantrace's convention the cache lies inside the prompt, thoughts and tool prompts do not."""
+    """Usage in pantrace's convention: ADK's prompt count includes the cache, but neither tool prompts nor thoughts."""
     prompt, tools = counts.prompt_token_count, counts.tool_use_prompt_token_count
     answer, thoughts = counts.candidates_token_count, counts.thoughts_token_count
     rest: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Steps as invocations, as ADK makes them of events; and whether an invocation says anything that its events do not."""
+"""Steps as invocations, made the way ADK makes them from events; and whether an invocation only repeats its events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pantrace.wire.optional import present
 
 from .agents import app_details_of
 from .event_writer import content_of, events_to
-from .expect import list_of
+from .field_types import list_of
 from .parts import NAME, part_to
 from .schema import Event, Fields, Schema, fields_of
 from .sessions import invocation_ids, main_agent
@@ -23,7 +23,7 @@ TOLD_APART = ("tool_uses", "tool_responses", "intermediate_responses")
 
 
 def invocations_to(trajectory: Trajectory, *, plain: bool) -> list[tuple[Invocation | None, dict[str, Any]]]:
-    """The invocations of a trajectory in order, those that only steps name included."""
+    """The invocations of a trajectory in order, including those that only steps name."""
     groups: dict[str, list[Step]] = {}
     for step, name in zip(trajectory.steps, invocation_ids(trajectory.steps), strict=True):
         groups.setdefault(name, []).append(step)
@@ -43,15 +43,16 @@ def invocations_to(trajectory: Trajectory, *, plain: bool) -> list[tuple[Invocat
 def invocation_to(
     name: str, steps: Sequence[Step], invocation: Invocation | None, *, speaker: str, plain: bool = False
 ) -> dict[str, Any]:
-    """One invocation of a trajectory, as ADK makes it of events; `plain`: as IntermediateData, where it fits."""
+    """One invocation, as ADK makes it from events; `plain`: as IntermediateData if the steps fit."""
     kept = dict(invocation.extra.get(NAME, {})) if invocation is not None else {}
+    # Our own notes, which google-adk would refuse as unknown keys.
     notes = {key: kept.pop(key, None) for key in ("recorded", "bare", "agents", "app_details", "block", DIALECT)}
     row: dict[str, Any] = {"invocation_id": name, "user_content": {"parts": [], "role": "user"}}
     empty: dict[str, Any] | None
     if plain and _is_plain(steps):
         told, empty = _plain(steps), {key: [] for key in TOLD_APART}
     else:
-        told, empty = _told(events_to(steps, [name] * len(steps), speaker), bare=bool(notes["bare"])), {}
+        told, empty = _as_invocation(events_to(steps, [name] * len(steps), speaker), bare=bool(notes["bare"])), {}
     data = told["intermediate_data"]
     if "intermediate_data" in kept:
         empty = kept.pop("intermediate_data")
@@ -68,7 +69,7 @@ def invocation_to(
 
 
 def _is_plain(steps: Sequence[Step]) -> bool:
-    """Whether steps have the shape that `_intermediate` makes: calls, answers, flagged replies, one final response."""
+    """Whether steps fit IntermediateData: one call step, one answer step, flagged replies, one final response."""
     shape = "".join(_shape(step) for step in steps)
     prompts = shape.count("u")
     rest = shape.lstrip("u")
@@ -78,6 +79,8 @@ def _is_plain(steps: Sequence[Step]) -> bool:
 
 
 def _shape(step: Step) -> str:
+    """One letter per step, so that their sequence can be matched: u prompt, c calls, t answers, i intermediate, f final
+    response, x anything else."""
     notes = step.extra.get(NAME, {}).keys()
     others = any(part_to(part) is None for part in step.parts)
     if others or step.usage or step.at or step.model or step.error or step.stop or step.state_delta:
@@ -115,8 +118,8 @@ def _plain(steps: Sequence[Step]) -> dict[str, Any]:
     return row
 
 
-class _Chosen(NamedTuple):
-    """What of a turn's events makes an invocation, chosen as ADK 2.13 chooses it."""
+class _Selection(NamedTuple):
+    """Which of a turn's events make an invocation, selected as ADK 2.13 does."""
 
     prompt: Any
     """The content of the user's last event."""
@@ -130,7 +133,7 @@ _ASKED = ("author", "content", "actions", "long_running_tool_ids", "partial", "e
 _ASKED_OF = attrgetter(*_ASKED)
 
 
-def _chosen(events: Sequence[Fields]) -> _Chosen:
+def _select(events: Sequence[Fields]) -> _Selection:
     prompt: Any = None
     between: list[Fields] = []
     final: Fields | None = None
@@ -161,7 +164,7 @@ def _chosen(events: Sequence[Fields]) -> _Chosen:
             final, final_has_text = event, has_text
         if calls or answers or has_text or has_media or grounding:
             between.append(event)
-    return _Chosen(prompt, between, final)
+    return _Selection(prompt, between, final)
 
 
 _EVENT = frozenset(Event.__struct_fields__)
@@ -169,8 +172,8 @@ _EVENT_OF_IT = "an event of an invocation"
 _REPEATED = ("grounding_metadata", "usage_metadata", "model_version")
 
 
-def _shortened(chosen: _Chosen, *, bare: bool) -> list[dict[str, Any]]:
-    """The events as an invocation repeats them: the answer is not said twice."""
+def _without_answer(chosen: _Selection, *, bare: bool) -> list[dict[str, Any]]:
+    """The events as an invocation repeats them: without the final response, which has its own field."""
     found = []
     for event in chosen.between:
         content: Any = event.get("content")
@@ -186,8 +189,8 @@ def _shortened(chosen: _Chosen, *, bare: bool) -> list[dict[str, Any]]:
     return found
 
 
-def _repeats_by_type(told: Any, chosen: _Chosen, *, bare: bool) -> bool:
-    """The same for events decoded by type, compared field by field instead of made anew."""
+def _repeats_by_type(told: Any, chosen: _Selection, *, bare: bool) -> bool:
+    """The same for typed events, compared field by field instead of built anew."""
     events = [each for each in chosen.between if each is not chosen.final] if bare else chosen.between
     if not isinstance(told, list) or len(told) != len(events):
         return False
@@ -206,18 +209,18 @@ def _repeats_by_type(told: Any, chosen: _Chosen, *, bare: bool) -> bool:
     return True
 
 
-def _told(events: Sequence[dict[str, Any]], *, bare: bool) -> dict[str, Any]:
-    """Prompt, final response and the events between."""
-    chosen = _chosen(events)
+def _as_invocation(events: Sequence[dict[str, Any]], *, bare: bool) -> dict[str, Any]:
+    """Prompt, final response and the events between them."""
+    chosen = _select(events)
     row = {"user_content": chosen.prompt} if chosen.prompt is not None else {}
     if chosen.final is not None:
         row["final_response"] = chosen.final.get("content")
-    return {**row, "intermediate_data": {"invocation_events": _shortened(chosen, bare=bare)}}
+    return {**row, "intermediate_data": {"invocation_events": _without_answer(chosen, bare=bare)}}
 
 
 def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
-    """Whether an invocation is what `_told` makes of the session's events of it."""
-    chosen = _chosen(events)
+    """Whether an invocation is exactly what `_as_invocation` makes of its events in the session."""
+    chosen = _select(events)
     answer = chosen.final and fields_of(chosen.final, "an event").content
     if raw.user_content != chosen.prompt or raw.final_response != answer:
         return False
@@ -227,6 +230,6 @@ def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
         return apart == (None, None, None) and _repeats_by_type(data.invocation_events, chosen, bare=bare)
     if [key for key, value in data.items() if value is not None] != ["invocation_events"]:
         return False
-    short = _shortened(chosen, bare=bare)
+    short = _without_answer(chosen, bare=bare)
     told = [fields_of(each, _EVENT_OF_IT) for each in list_of(data.invocation_events, "invocation_events")]
     return [present(each) for each in told] == short

@@ -14,7 +14,7 @@ from pantrace.wire.json import decode
 from .agents import Declared, agents_of, declared_agents, is_declared
 from .contents import as_content
 from .events import content_role, steps_from
-from .expect import list_of, mapping, number, text
+from .field_types import list_of, mapping, number, text
 from .invocation_writer import TOLD_APART
 from .parts import NAME, part_from, parts_from, texts_in
 from .recase import without_nulls
@@ -37,7 +37,7 @@ _NOTHING_APART = (None, None, None)
 
 
 def invocation_from(raw: Fields, name: str) -> Invocation:
-    """The measured times of an invocation; a creation time of 0 is ADK's default and says nothing."""
+    """The measured times of an invocation; a creation time of 0 is ADK's default and means none."""
     # Of a record decoded by type, all keys are known: only rubrics have no field in the model.
     said = raw.items() if isinstance(raw, dict) else (("rubrics", raw.rubrics),)
     rest = {key: without_nulls(value) for key, value in said if key not in _KNOWN and value is not None}
@@ -45,6 +45,7 @@ def invocation_from(raw: Fields, name: str) -> Invocation:
         rest["invocation_id"] = given
     at = number(raw.creation_timestamp, "creation_timestamp")
     if at == 0:
+        # 0 is written back as 0, though it says nothing.
         rest["creation_timestamp"] = at
     rest |= _data_notes(raw)
     return Invocation(
@@ -58,8 +59,8 @@ def invocation_from(raw: Fields, name: str) -> Invocation:
 
 
 def _data_notes(raw: Fields) -> dict[str, Any]:
-    """Notes of what steps do not say of intermediate data: which of its lists are empty, keys that are not ADK's, and
-    `bare` events: up to google-adk 2.9 the final one is not among them, and they have no usage."""
+    """Notes on intermediate data that steps do not hold: which lists are empty, keys that are not ADK's, and `bare`
+    events. Up to google-adk 2.9, events have no usage and the final one is missing."""
     if raw.intermediate_data is None:
         return {"intermediate_data": None}
     notes: dict[str, Any] = {}
@@ -81,7 +82,7 @@ def _data_notes(raw: Fields) -> dict[str, Any]:
 
 
 def names_of(invocations: Sequence[Fields]) -> list[str]:
-    """A name for each invocation: its id, made unique where ids are empty or repeated."""
+    """A name for each invocation: its id, made unique if ids are empty or repeated."""
     names: dict[str, None] = {}
     for place, raw in enumerate(invocations, 1):
         name = text(raw.invocation_id, "invocation_id") or f"invocation-{place}"
@@ -93,10 +94,10 @@ def names_of(invocations: Sequence[Fields]) -> list[str]:
 
 
 def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]:
-    """What an invocation says happened: the prompt, what stands between, the final response."""
+    """The steps of an invocation: the prompt, what lies between, the final response."""
     if isinstance(raw, dict):
         _must_be_known(raw)
-    asked = _spoken(raw.user_content, "user") if raw.user_content is not None else []
+    asked = _steps_of_content(raw.user_content, "user") if raw.user_content is not None else []
     final = as_content(raw.final_response)
     data = fields_of(raw.intermediate_data or {}, "intermediate_data")
     events = list_of(data.invocation_events, "invocation_events")
@@ -105,6 +106,7 @@ def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]
     if events or (data.invocation_events is not None and not apart):
         if isinstance(raw, Schema):
             # There is no session that tells the same: all keys of these events count, nulls included.
+            # Typed records drop nulls; here they have to stay.
             raise Unusual
         steps = _with_final(events, final, agents)
     else:
@@ -114,23 +116,23 @@ def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]
 
 
 def _must_be_known(raw: dict[str, Any]) -> None:
-    """Refuse an invocation of which nothing is understood: as an empty one it would be measured, and found idle."""
+    """Refuse an invocation of which nothing is understood; as an empty one, it would be measured as idle."""
     data = mapping(raw.get("intermediate_data"), "intermediate_data") or {}
     known = any(data.get(key) is not None for key in _DATA)
-    strange = list(_strange(data))
+    strange = list(_unusual_keys(data))
     if not any(raw.get(key) for key in _SAID):
         strange = [key for key, value in raw.items() if value and key not in _KNOWN and key != "rubrics"]
     elif known:
         return
     if strange:
         raise ReadError(
-            f"what happened in an invocation is told under keys that are not ADK's: {', '.join(strange)[:80]}",
-            remedy="the file may be of another program that looks like ADK",
+            f"an invocation has its data under keys that are not ADK's: {', '.join(strange)[:80]}",
+            remedy="the file may come from another program that resembles ADK",
         )
 
 
-def _strange(data: Any) -> dict[str, Any]:
-    """What intermediate data says beyond ADK's keys, or in both of ADK's ways at once: then the events count."""
+def _unusual_keys(data: Any) -> dict[str, Any]:
+    """Keys of intermediate data that are not ADK's, or that repeat the events in ADK's other form."""
     if not isinstance(data, dict):
         return {}
     known = {"invocation_events"} if data.get("invocation_events") else _DATA
@@ -138,7 +140,7 @@ def _strange(data: Any) -> dict[str, Any]:
 
 
 def _with_final(events: list[Any], final: Any, agents: Sequence[Agent]) -> list[Step]:
-    """Events with the final response at its place: 2.13 leaves an empty event there, earlier versions none."""
+    """Events with the final response in its place: 2.13 leaves an empty event there, earlier versions leave none."""
     events = [fields_of(event, "an event of an invocation") for event in events]
     if isinstance(final, dict) and not any(event.get("content") == final for event in events):
         empty = [number for number, event in enumerate(events) if event.get("content") is None]
@@ -151,7 +153,7 @@ def _with_final(events: list[Any], final: Any, agents: Sequence[Agent]) -> list[
 
 
 def _last_speaker(events: list[Any], agents: Sequence[Agent]) -> str | None:
-    """Who most likely gave a final response whose author is not recorded: the last to speak or to be handed over to."""
+    """The likely author of a final response, which is not recorded: the last to speak or to be handed over to."""
     for event in reversed(events):
         for part in reversed(parts_from(event.get("content"))):
             if isinstance(part, ToolCall) and part.name == "transfer_to_agent" and isinstance(part.arguments, dict):
@@ -164,7 +166,8 @@ def _last_speaker(events: list[Any], agents: Sequence[Agent]) -> str | None:
 
 
 def _intermediate(data: Fields, final: Any) -> list[Step]:
-    """IntermediateData: calls, answers and what sub-agents said on the way are told apart, without a common order."""
+    """The steps of IntermediateData, which keeps calls, answers and sub-agents' words in separate lists without a
+    common order."""
     steps: list[Step] = []
     calls = [
         part_from(Part(function_call=call) if isinstance(call, Call) else {"function_call": call})
@@ -183,12 +186,12 @@ def _intermediate(data: Fields, final: Any) -> list[Step]:
         agent = text(author, "an author") or None
         steps.append(Step(role="agent", agent=agent, parts=told, extra={NAME: {"intermediate": True}}))
     if final is not None:
-        steps.extend(_spoken(final, "agent"))
+        steps.extend(_steps_of_content(final, "agent"))
     return steps
 
 
-def _spoken(content: Any, role: Literal["user", "agent"]) -> list[Step]:
-    """The step of a content that nobody is named for; the quick way where it is nothing but parts of the usual role."""
+def _steps_of_content(content: Any, role: Literal["user", "agent"]) -> list[Step]:
+    """The step of a content without an author; a fast path if it is only parts with the usual role."""
     typed = isinstance(content, Content)
     if typed or (isinstance(content, dict) and content.get("parts") and content.keys() <= {"parts", "role"}):
         parts = parts_from(content)
@@ -217,7 +220,7 @@ def expected_from(stated: Sequence[Any]) -> Trajectory:
 def with_invocations(
     trajectory: Trajectory, raws: Sequence[Fields], names: Sequence[str], declarations: Sequence[Declared]
 ) -> Trajectory:
-    """A trajectory with its invocations, and in each what it declares of agents that is not as in the rest."""
+    """A trajectory with its invocations, each with what it declares of agents differently from the others."""
     known = {agent.name: agent for agent in trajectory.agents}
     found = []
     for raw, name, declared in zip(raws, names, declarations, strict=True):
@@ -227,7 +230,7 @@ def with_invocations(
         own = [agent.name for agent in declared.agents]
         if any(is_declared(agent) and agent.name not in own for agent in known.values()):
             kept["agents"] = own
-        if not declared.whole or any(_changed(agent, known[agent.name]) for agent in declared.agents):
+        if not declared.whole or any(_is_changed(agent, known[agent.name]) for agent in declared.agents):
             details = raw.app_details
             kept["app_details"] = decode(details) if isinstance(details, msgspec.Raw) else details
         if kept:
@@ -241,14 +244,14 @@ def with_notes(invocation: Invocation, notes: dict[str, Any]) -> Invocation:
     return msgspec.structs.replace(invocation, extra={NAME: {**invocation.extra.get(NAME, {}), **notes}})
 
 
-def _changed(agent: Agent, first: Agent) -> bool:
+def _is_changed(agent: Agent, first: Agent) -> bool:
     if agent.instructions is first.instructions and agent.tools is first.tools and agent.extra is first.extra:
         return False
     return (agent.instructions, agent.tools, agent.extra) != (first.instructions, first.tools, first.extra)
 
 
 def prompts_in(invocations: Iterable[Any]) -> str | None:
-    """All that the user asks in a conversation, one prompt per line."""
+    """All prompts of a conversation, one per line."""
     asked = [said for raw in invocations if (said := texts_in(fields_of(raw, "an invocation").user_content))]
     return "\n".join(asked) if asked else None
 

@@ -12,10 +12,11 @@ from pantrace.model import Failure, Media, Part, Text, Thinking, ToolCall, ToolR
 from pantrace.wire import gemini
 from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import encode
+from pantrace.wire.optional import present
 
 from . import schema
 from .contents import as_content
-from .expect import text as expected_text
+from .field_types import text as expected_text
 
 NAME = "adk"
 """The key in `extra` that all four ADK formats share."""
@@ -28,12 +29,13 @@ TOGETHER = "together"
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _WEB_SAFE = str.maketrans("+/", "-_")
+# ADK writes bytes as URL-safe base64; the model keeps the standard alphabet.
 _STANDARD = str.maketrans("-_", "+/")
 _OUTCOMES: dict[str, Failure] = {"OUTCOME_FAILED": "error", "OUTCOME_DEADLINE_EXCEEDED": "timeout"}
 
 
 def failure_in(response: Any) -> tuple[Failure | None, str | None]:
-    """How a tool's response says that it failed: a status "error", or an error or error_message that is not empty."""
+    """How a tool's response reports a failure: status "error", or a non-empty error or error_message."""
     if not isinstance(response, dict):
         return None, None
     error = response.get("error") or response.get("error_message")
@@ -45,8 +47,9 @@ def failure_in(response: Any) -> tuple[Failure | None, str | None]:
 def part_from(raw: Any) -> Part:
     """One part of an event's content."""
     if isinstance(raw, schema.Part):
-        typed = _typed(raw)
+        typed = _plain_part(raw)
         return typed if typed is not None else part_from(msgspec.to_builtins(raw))
+    # A thought whose text the provider hides has only a signature.
     if isinstance(raw, dict) and raw.get("thought") is True and raw.get("text") is None:
         return _hidden_thought(raw)
     part = gemini.part_from(raw, NAME)
@@ -83,10 +86,10 @@ def _hidden_thought(raw: dict[str, Any]) -> Part:
 def _code(part: Unknown) -> Part:
     raw = part.raw
     if len(raw) == 1 and isinstance(code := raw.get("executable_code"), dict):
-        known = {key: value for key, value in code.items() if value is not None}
+        known = present(code)
         return ToolCall(id=known.pop("id", None), name=CODE, arguments=known, extra={NAME: {"kind": "executable_code"}})
     if len(raw) == 1 and isinstance(answer := raw.get("code_execution_result"), dict):
-        known = {key: value for key, value in answer.items() if value is not None}
+        known = present(answer)
         output, outcome = known.pop("output", None), known.get("outcome")
         failure = _OUTCOMES.get(outcome) if isinstance(outcome, str) else None
         return ToolResult(
@@ -101,7 +104,7 @@ def _code(part: Unknown) -> Part:
 
 
 def part_to(part: Part) -> dict[str, Any] | None:
-    """A part as ADK's models accept it; None where ADK has no word for it. What differs is left to a patch."""
+    """A part as ADK's models accept it; None if ADK has none for it. Remaining differences go to a patch."""
     if isinstance(part, ToolCall):
         return _call(part)
     if isinstance(part, ToolResult):
@@ -118,6 +121,7 @@ def part_to(part: Part) -> dict[str, Any] | None:
         # google-adk refuses a file for one key that it does not know.
         return None
     if isinstance(part, Media) and part.data is not None:
+        # google-adk refuses a file for bytes that it cannot decode.
         if not _is_base64(part.data):
             return None
         part = msgspec.structs.replace(part, data=part.data.translate(_WEB_SAFE))
@@ -125,7 +129,7 @@ def part_to(part: Part) -> dict[str, Any] | None:
 
 
 def _is_code(part: ToolCall | ToolResult) -> bool:
-    """Whether a part is code that the model ran on the provider's side, or what it printed."""
+    """Whether a part is code that the model ran on the provider's side, or its output."""
     kind = part.extra.get(NAME, {}).get("kind") if NAME in part.extra else None
     if isinstance(part, ToolCall):
         return kind == "executable_code" and isinstance(part.arguments, dict)
@@ -133,13 +137,13 @@ def _is_code(part: ToolCall | ToolResult) -> bool:
 
 
 def is_answer(part: Part) -> bool:
-    """Whether a part is written as `function_response`: what a tool of the agent's own answered."""
+    """Whether a part is written as `function_response`: the answer of one of the agent's own tools."""
     return isinstance(part, ToolResult) and not _is_code(part)
 
 
 def _call(part: ToolCall) -> dict[str, Any]:
     if _is_code(part):
-        return {"executable_code": _present({"id": part.id, **part.arguments})}
+        return {"executable_code": present({"id": part.id, **part.arguments})}
     if is_wrapped(part):
         part = msgspec.structs.replace(part, arguments={"arguments": part.arguments})
     return gemini.part_to(part, NAME) or {}
@@ -148,31 +152,31 @@ def _call(part: ToolCall) -> dict[str, Any]:
 def _result(part: ToolResult) -> dict[str, Any]:
     if _is_code(part):
         rest = {key: value for key, value in part.extra[NAME].items() if key != "kind"}
-        return {"code_execution_result": _present({"id": part.call_id, "output": part.output, **rest})}
+        return {"code_execution_result": present({"id": part.call_id, "output": part.output, **rest})}
     return gemini.part_to(_as_answered(part), NAME) or {}
 
 
 def _as_answered(part: ToolResult) -> ToolResult:
-    """A result without the error that its own output tells already."""
+    """A result without an error that its own output already states."""
     if part.error is not None and isinstance(part.output, dict) and failure_in(part.output)[1] == part.error:
         return msgspec.structs.replace(part, error=None)
     return part
 
 
 def response_of(part: ToolResult) -> dict[str, Any]:
-    """A tool's answer as the object that `function_response.response` must be."""
+    """A tool's answer as an object, which `function_response.response` must be."""
     return gemini.response_of(_as_answered(part))
 
 
 def is_wrapped(part: Part) -> bool:
-    """Whether a part's data is no object, so that ADK wants an object around it."""
+    """Whether a part's data is not an object, so that ADK needs an object around it."""
     if isinstance(part, ToolCall):
         return part.arguments is not None and not isinstance(part.arguments, dict)
     return is_answer(part) and part.output is not None and not isinstance(part.output, dict)  # type: ignore[union-attr]
 
 
 def unwrap(part: Part) -> Part:
-    """A call or a result whose data was put into an object by `part_to`."""
+    """A call or result without the object that `part_to` put around its data."""
     if isinstance(part, ToolCall) and isinstance(part.arguments, dict):
         return msgspec.structs.replace(part, arguments=part.arguments.get("arguments"))
     if isinstance(part, ToolResult) and isinstance(part.output, dict):
@@ -185,8 +189,8 @@ _RARE = attrgetter(*(name for name in schema.Part.__struct_fields__ if name not 
 _NONE = _RARE(schema.Part())
 
 
-def _typed(part: schema.Part) -> Part | None:
-    """A part decoded by type that is nothing but a text, a thought, a call or an answer; None for any other."""
+def _plain_part(part: schema.Part) -> Part | None:
+    """A typed part that is only a text, a thought, a call or an answer; None for any other."""
     text, thought, signature = part.text, part.thought, part.thought_signature
     call, answer = part.function_call, part.function_response
     if _RARE(part) != _NONE or (text is not None) + (call is not None) + (answer is not None) != 1:
@@ -215,26 +219,22 @@ _FIELDS = frozenset(schema.Part.__struct_fields__)
 
 def usual_parts(content: schema.Content) -> tuple[Part, ...] | None:
     """The parts of a content that has only texts, thoughts, calls and answers; None for any other."""
-    found = [_typed(part) for part in content.parts or ()]
+    found = [_plain_part(part) for part in content.parts or ()]
     return None if None in found else tuple(found)  # type: ignore[arg-type]
 
 
 def parts_from(content: Any) -> tuple[Part, ...]:
-    """The parts of a content, however it is told."""
+    """The parts of a content, whatever its shape."""
     told = as_content(content)
     parts = told.parts if isinstance(told, schema.Content) else (told or {}).get("parts")
     return tuple([part_from(part) for part in parts]) if parts else ()
 
 
 def texts_in(content: Any) -> str | None:
-    """What a Content object says, thoughts left out; None when it says nothing."""
+    """The text of a Content object without thoughts; None if there is none."""
     said = [part.text for part in parts_from(content) if isinstance(part, Text) and part.text]
     return "\n".join(said) if said else None
 
 
 def _is_base64(text: str) -> bool:
     return len(text) % 4 == 0 and _BASE64.fullmatch(text) is not None
-
-
-def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}

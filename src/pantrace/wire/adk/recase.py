@@ -19,7 +19,7 @@ DEEP: dict[str, Any] = {"*": ...}
 
 
 class Known(dict[str, Any]):
-    """The keys of a record that belong to the schema, and the shapes of what they hold; others keep their case."""
+    """The keys of a record that belong to the schema, with the shapes of their values; other keys keep their case."""
 
 
 def shape_of(kind: Any) -> Any:
@@ -84,7 +84,7 @@ def camel(name: str) -> str:
 
 
 def recase(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
-    """A record with its schema keys converted, as far as the shape reaches; what the shape does not name is data."""
+    """A record with its schema keys converted as far as the shape reaches; what the shape does not name is data."""
     if isinstance(value, dict) and isinstance(shape, dict):
         if shape is DEEP:
             return {
@@ -100,6 +100,8 @@ def recase(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
             # Nearly all values are null or a text: the shape is asked only for those that hold something.
             if item is not None and type(item) not in _SCALARS and (inner := shape.get(name)) is not None:
                 item = recase(item, inner, convert)
+            # A key that is not the schema's may be data: the original converter renamed those too, and golden arguments
+            # never matched again.
             found[convert(key) if not known or name in shape else key] = item
         return found
     if isinstance(value, list):
@@ -109,12 +111,12 @@ def recase(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
 
 
 def is_camel(record: dict[str, Any]) -> bool:
-    """Whether a record has a camelCase key at its top."""
+    """Whether a record has a camelCase key at its top level."""
     return not all(key.islower() or key.isupper() for key in record if key)
 
 
 def to_snake(value: Any, shape: Any) -> Any:
-    """A record in snake_case; one that has no camelCase key at its top is taken as it is."""
+    """A record in snake_case; one without camelCase keys at its top level is returned as it is."""
     return value if isinstance(value, dict) and not is_camel(value) else recase(value, shape, snake)
 
 
@@ -124,7 +126,7 @@ def to_camel(value: Any, shape: Any) -> Any:
 
 
 def without_nulls(value: Any) -> Any:
-    """A schema object without the fields that are null: ADK writes every field it knows."""
+    """A schema object without null fields; ADK writes every field it knows."""
     if isinstance(value, dict):
         return {
             key: item if type(item) in _SCALARS else without_nulls(item)

@@ -1,4 +1,4 @@
-"""What a record says beyond what ADK's shapes could say of it; it rides in a free corner of theirs (`wire.carried`).
+"""What ADK's shapes cannot say of a record. It is kept in a corner that ADK ignores (`wire.pantrace_key`).
 
 What ADK adds of its own (an invocation's id, the name of an agent) stays, except inside parts, usage, errors, outcomes
 and scores, where an addition would be a claim that nobody made.
@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import RunHeader
-from pantrace.wire.carried import CARRIER, may_carry
-from pantrace.wire.remainder import Comparing, Place, apply_difference, as_places, difference
+from pantrace.wire.difference import Comparing, Place, apply_difference, as_places, difference
+from pantrace.wire.pantrace_key import CARRIER, may_carry
 
 _RULE = Comparing(
     ignored=frozenset({"source"}),
@@ -24,11 +24,11 @@ _RULE = Comparing(
 )
 
 
-def residual(told: Any, meant: Any) -> list[Place]:
-    """What `told`, read back from ADK's shape, leaves unsaid of `meant`; `apply_difference` brings it back."""
-    return as_places(difference(told, meant, _RULE)) if may_carry() else []
+def residual(actual: Any, wanted: Any) -> list[Place]:
+    """What `actual`, read back from ADK's shape, lacks of `wanted`; `apply_difference` brings it back."""
+    return as_places(difference(actual, wanted, _RULE)) if may_carry() else []
 
 
-def with_carried(told: RunHeader, row: dict[str, Any]) -> RunHeader:
-    """A header that was read from a document, with what `save_document` kept there."""
-    return apply_difference(told, rest) if (rest := row.get(CARRIER)) else told
+def with_carried(header: RunHeader, row: dict[str, Any]) -> RunHeader:
+    """A header read from a document, with what `save_document` kept there."""
+    return apply_difference(header, rest) if (rest := row.get(CARRIER)) else header

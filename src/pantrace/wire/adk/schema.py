@@ -1,4 +1,5 @@
-"""Records as google-adk itself writes them, decoded by type: nulls, three quarters of such files, cost next to nothing.
+"""Records as google-adk itself writes them, decoded by type, so that nulls (three quarters of such files) cost almost
+nothing.
 
 A record that has a key or a type which is not listed here is refused, and goes the way of plain dictionaries, which
 knows all versions and keeps what is unknown.
@@ -12,11 +13,11 @@ from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 
-from .expect import misplaced
+from .field_types import wrong_type
 
 
 class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """A record of google-adk, in which null and absent are the same."""
+    """A record of google-adk, in which null and absent mean the same."""
 
     def items(self) -> list[tuple[str, Any]]:
         return [each for each in msgspec.structs.asdict(self).items() if each[1] is not None]
@@ -32,7 +33,7 @@ def _empty(kind: type[Schema]) -> Schema:
 
 
 class Loose(dict[str, Any]):
-    """A record in which anything may stand, asked like one that was decoded by type: what it does not say is None."""
+    """A record with any keys, read by attribute like a typed one; what it does not have is None."""
 
     def __getattr__(self, name: str) -> Any:
         return self.get(name)
@@ -43,12 +44,12 @@ Fields: TypeAlias = Any
 
 
 def fields_of(raw: Any, what: str) -> Fields:
-    """A record that can be asked by attribute; a ReadError names what is none."""
+    """A record that can be read by attribute; ReadError if the value is not an object."""
     if isinstance(raw, (Schema, Loose)):
         return raw
     if isinstance(raw, dict):
         return Loose(raw)
-    raise misplaced(what, "an object", raw)
+    raise wrong_type(what, "an object", raw)
 
 
 Keys = Annotated[Any, "schema"]
@@ -58,8 +59,9 @@ _Count = Annotated[int, msgspec.Meta(ge=0, le=2**52)]
 _Number = int | float | None
 
 
+# Control flow, not an error: the caller reads the record again.
 class Unusual(Exception):
-    """A record that could be decoded by type but must be read as a dictionary to keep all of it."""
+    """Raised for a record that fits its type but must be read as a dictionary to keep all of it."""
 
 
 class Call(Schema):
@@ -133,6 +135,7 @@ class Detail(Schema):
     token_count: int
 
 
+# A count that is no integer makes the record refused here; the general reader keeps it.
 class Counts(Schema):
     cache_tokens_details: list[Detail] | None = None
     cached_content_token_count: _Count | None = None
@@ -192,6 +195,7 @@ class Event(Schema):
 
 
 # What google-adk repeats of an event in an invocation.
+# Usage and model since 2.13, grounding since 2.9.
 class ShortEvent(Schema):
     author: str | None = None
     content: Content | None = None
@@ -201,7 +205,7 @@ class ShortEvent(Schema):
 
 
 class Intermediate(Schema):
-    """What stands between prompt and response: events, or calls and answers told apart."""
+    """What lies between prompt and response: events, or calls and answers in separate lists."""
 
     invocation_events: list[ShortEvent] | None = None
     tool_uses: list[Call] | None = None
@@ -271,7 +275,7 @@ class CaseResult(Schema):
 
 
 def _camel(kind: Any) -> Any:
-    """The same type with its keys in camelCase, all the way down."""
+    """The same type with camelCase keys, at every depth."""
     if isinstance(kind, type) and issubclass(kind, Schema):
         fields = [
             (each.name, _camel(each.type), *(() if each.required else (None,))) for each in msgspec.structs.fields(kind)

@@ -9,7 +9,7 @@ from pantrace.model import Maker, Scale, Score
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.optional import object_of, present
 
-from .expect import list_of, mapping, misplaced, number
+from .field_types import list_of, mapping, number, wrong_type
 from .recase import without_nulls
 from .schema import Details, Fields, Metric, fields_of
 
@@ -19,6 +19,7 @@ FINAL_STATUS = "final_eval_status"
 """Name of the score that a case has which was not run."""
 
 STATUS = {1: "PASSED", 2: "FAILED", 3: "NOT_EVALUATED", 4: "INFORMATIONAL"}
+# Integers in google-adk's files; the seed document and other writers use names.
 _NUMBERS = {name: number for number, name in STATUS.items()} | {"PASS": 1, "FAIL": 2}
 
 _SHARE = Scale(low=0, high=1)
@@ -26,6 +27,7 @@ _COUNT = Scale(low=0, better="lower")
 SCALES = {
     "tool_trajectory_avg_score": _SHARE,
     "response_match_score": _SHARE,
+    # The only metric of ADK that is not a share or a count.
     "response_evaluation_score": Scale(low=1, high=5),
     "safety_v1": _SHARE,
     "final_response_match_v2": _SHARE,
@@ -56,18 +58,18 @@ def status_number(value: Any) -> int | None:
 
 
 def metrics_in(results: Any, what: str) -> list[Fields]:
-    """A list of metric results; a ReadError names what is none."""
+    """A list of metric results; ReadError if one is not."""
     if isinstance(results, list) and results and isinstance(results[0], Metric):
         return results  # decoded by type, all of them
     found = [fields_of(each, f"each of {what}") for each in list_of(results, what)]
     for each in found:
         if type(each.metric_name) is not str:
-            raise misplaced(f"the metric_name of each of {what}", "text", each.metric_name)
+            raise wrong_type(f"the metric_name of each of {what}", "text", each.metric_name)
     return found
 
 
 def scores_from(overall: Sequence[Fields], blocks: Sequence[Sequence[Fields]], maker: Maker = MAKER) -> list[Score]:
-    """The scores of a case, each with its value per invocation in `details`."""
+    """The scores of a case, each with its values per invocation in `details`."""
     per_metric: dict[str, list[Any]] = {}
     for place, results in enumerate(blocks):
         for result in results:
@@ -80,7 +82,8 @@ def scores_from(overall: Sequence[Fields], blocks: Sequence[Sequence[Fields]], m
 
 
 def verdict(value: Any, reason: str | None, maker: Maker = MAKER) -> list[Score]:
-    """The verdict on a case of which nothing else is recorded: it counts, though there is no trajectory to hold it.
+    """The verdict on a case of which nothing else was recorded. A case that was not evaluated has none: its missing
+    trajectory says so already.
 
     A case that was not evaluated has none, as a sample without a trajectory says already."""
     passed = _PASSED.get(status_number(value) or 0)
@@ -98,7 +101,7 @@ def _score(metric: Fields, entries: list[Any] | None, maker: Maker) -> Score:
         details["criterion"] = criterion
     if entries is not None:
         details["per_invocation"] = [_entry(each, metric) for each in entries]
-    extra = _beside(metric)
+    extra = _unknown_keys(metric)
     if status not in (1, 2, None):
         extra["eval_status"] = STATUS.get(status, status)
     elif status is None and metric.eval_status is not None:
@@ -108,6 +111,7 @@ def _score(metric: Fields, entries: list[Any] | None, maker: Maker) -> Score:
         name=metric.metric_name,
         value=value,
         scale=SCALES.get(metric.metric_name),
+        # Status 4 (INFORMATIONAL, since 2.13) without a value: there was nothing to count.
         status="scored" if value is not None else "not_applicable" if status == 4 else "unscored",
         explanation=None if value is not None else f"{maker.name} gives no value ({word})",
         details=details,
@@ -131,7 +135,7 @@ def _details(metric: Fields) -> dict[str, Any]:
 
 
 def _criterion(metric: Fields) -> dict[str, Any] | None:
-    """What a metric demands, without the threshold that stands beside it."""
+    """What a metric demands, without the threshold, which has its own field."""
     criterion = metric.criterion
     if not isinstance(criterion, dict):
         return None
@@ -139,7 +143,7 @@ def _criterion(metric: Fields) -> dict[str, Any] | None:
     return {key: value for key, value in criterion.items() if value is not None and key not in same}
 
 
-def _beside(metric: Fields) -> dict[str, Any]:
+def _unknown_keys(metric: Fields) -> dict[str, Any]:
     """Keys that the model has no field for."""
     if isinstance(metric, Metric) and metric.custom_function_path is None and metric.judge_model_options is None:
         return {}
@@ -147,13 +151,13 @@ def _beside(metric: Fields) -> dict[str, Any]:
 
 
 def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
-    """One invocation's result: value and status by name, details; threshold and criterion only where they are others
-    than those of the whole case."""
+    """One invocation's result: value, status by name and details; threshold and criterion only if they differ from the
+    case's."""
     if result is None:
         return None
     status = status_number(result.eval_status)
     entry = {"score": result.score, "status": STATUS.get(status or 0, result.eval_status), **_details(result)}
-    if beside := _beside(result):
+    if beside := _unknown_keys(result):
         entry["beside"] = beside
     # google-adk repeats threshold and criterion in every result: a note only where they are others.
     if result.threshold != metric.threshold:
@@ -164,7 +168,7 @@ def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
 
 
 def metric_to(score: Score) -> dict[str, Any]:
-    """A score as an overall metric result; what ADK has no field for is left to a patch."""
+    """A score as an overall metric result; what ADK has no field for goes to a patch."""
     value = score.value if score.status == "scored" else None
     worth = float(value) if isinstance(value, (bool, int, float)) else None
     details = unknown_keys(score.details, ("criterion", "per_invocation"))
@@ -217,7 +221,7 @@ def _metric(
 
 
 def pairs_from(pairs: Any) -> list[Fields]:
-    """Overall results of the deprecated form: pairs of a metric and its result."""
+    """Overall results in the deprecated form, pairs of a metric and its result."""
     found = []
     for pair in pairs if isinstance(pairs, list) else ():
         if isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, dict) for each in pair):

@@ -9,16 +9,16 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Sample, Step, Trajectory, is_prompt
-from pantrace.wire.carried import CARRIER
-from pantrace.wire.carrying import Corner
+from pantrace.wire.carry_rest import Corner
 from pantrace.wire.depth import must_be_shallow
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.pantrace_key import CARRIER
 
 from .agents import Declared, agents_of
 from .event_writer import events_to
 from .events import steps_from, usage_from
-from .expect import list_of, mapping, text
 from .fast_events import usual_empty
+from .field_types import list_of, mapping, text
 from .parts import NAME
 from .recase import SESSION, is_camel, snake, to_camel
 from .schema import CamelSession, Event, Fields, Loose, Session
@@ -29,7 +29,7 @@ _KNOWN = {"id", "app_name", "user_id", "state", "events", "last_update_time", "c
 def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajectory:
     """A session as a trajectory. Fields of sessions before 1.0 (`context`, `event_logs`) are understood or kept."""
     camel = isinstance(raw, CamelSession) if isinstance(raw, Session) else is_camel(raw)
-    session: Fields = raw if isinstance(raw, Session) else _renamed(raw, camel)
+    session: Fields = raw if isinstance(raw, Session) else _rename_keys(raw, camel)
     events = list_of(session.events, "a session's events")
     usual = usual_empty(events[0]) if events and isinstance(events[0], (dict, Event)) else None
     steps = steps_from(events, camel=camel, usual=usual)
@@ -37,8 +37,8 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
     rest = unknown_keys(session, _KNOWN) if isinstance(session, Loose) else {}
     if not steps and (strange := [key for key, value in rest.items() if _holds(value)]):
         raise ReadError(
-            f"what happened in a session is told under keys that are not ADK's: {', '.join(strange)[:80]}",
-            remedy="the file may be of another program that looks like ADK",
+            f"a session has its data under keys that are not ADK's: {', '.join(strange)[:80]}",
+            remedy="the file may come from another program that resembles ADK",
         )
     if isinstance(logs := rest.get("event_logs"), list):
         steps = _with_logs(steps, logs)
@@ -53,6 +53,7 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
     if state is None and isinstance(session, Loose) and isinstance(session.context, dict):
         state = session.context
         rest["state_key"] = "context"
+    # ADK's default of 0 is no time.
     if isinstance(ended, bool) or not isinstance(ended, (int, float)) or not ended:
         rest |= {"last_update_time": ended} if ended is not None else {}
         ended = None
@@ -67,8 +68,8 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
     )
 
 
-def _renamed(raw: dict[str, Any], camel: bool) -> Loose:
-    """A session without nulls, its own keys in snake_case; those of events are looked at by whoever reads them."""
+def _rename_keys(raw: dict[str, Any], camel: bool) -> Loose:
+    """A session without nulls, its own keys in snake_case; events are converted by their own reader."""
     names = {key: snake(key) if camel and snake(key) in SESSION else key for key in raw}
     return Loose({names[key]: value for key, value in raw.items() if value is not None})
 
@@ -91,8 +92,9 @@ def _with_logs(steps: list[Step], logs: list[Any]) -> list[Step]:
 
 
 def invocation_ids(steps: tuple[Step, ...]) -> list[str]:
-    """The invocation of each step: its own, else that of the step before; a prompt without one begins another."""
+    """The invocation of each step: its own, else the previous step's; a prompt without one begins a new one."""
     ids: list[str] = []
+    # Steps before the first one with an id belong to it.
     current: str | None = next((step.invocation for step in steps if step.invocation), None)
     turn = 0
     for step in steps:
@@ -108,13 +110,13 @@ def invocation_ids(steps: tuple[Step, ...]) -> list[str]:
 
 
 def main_agent(trajectory: Trajectory) -> str:
-    """Who speaks where nobody is named."""
+    """The agent that speaks if nobody is named."""
     named = next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), None)
     return named or next((agent.name for agent in trajectory.agents), "agent")
 
 
 def app_name(sample: Sample) -> str:
-    """The app that a sample belongs to: as recorded, else the agent under test or the one that spoke."""
+    """The app of a sample: as recorded, else the agent under test or the one that spoke."""
     trajectory = sample.trajectory
     if trajectory is not None and isinstance(name := trajectory.extra.get(NAME, {}).get("app_name"), str):
         return name
@@ -124,7 +126,7 @@ def app_name(sample: Sample) -> str:
 
 
 def user_id(sample: Sample) -> str:
-    """The user of a session; "user" where none was recorded."""
+    """The user of a session; "user" if none was recorded."""
     extra = sample.trajectory.extra.get(NAME, {}) if sample.trajectory is not None else {}
     return extra["user_id"] if isinstance(extra.get("user_id"), str) else "user"
 
@@ -182,6 +184,6 @@ Reading events passes over what is not of their step, so nothing has to be taken
 
 
 def camel_session(session: dict[str, Any]) -> dict[str, Any]:
-    """A session as ADK itself saves it: keys of the schema in camelCase."""
+    """A session as ADK itself saves it, with schema keys in camelCase."""
     converted: dict[str, Any] = to_camel(session, SESSION)
     return converted

@@ -12,6 +12,7 @@ from typing import Any
 
 from pantrace.model import Maker
 from pantrace.wire.json import unknown_keys
+from pantrace.wire.optional import list_of, present
 
 from .contents import answer_of, as_content, call_of, is_message
 from .schema import Invocation
@@ -30,19 +31,19 @@ _VERDICTS = {"passed", "failed"}
 
 
 def is_case_result(case: Any) -> bool:
-    """Whether a case result in snake_case is of this dialect: by its statuses or by its messages."""
+    """Whether a case result in snake_case is in this dialect, by its statuses or its messages."""
     if not isinstance(case, dict):
         return False
-    blocks = [block for block in _list(case.get("eval_metric_result_per_invocation")) if isinstance(block, dict)]
+    blocks = [block for block in list_of(case.get("eval_metric_result_per_invocation")) if isinstance(block, dict)]
     told = [block.get(key) for block in blocks for key in _INVOCATIONS]
     return is_status(case.get("final_eval_status")) or any(is_invocation(each) for each in told)
 
 
 def is_eval_case(case: Any) -> bool:
-    """Whether an eval case in snake_case is of this dialect."""
+    """Whether an eval case in snake_case is in this dialect."""
     if not isinstance(case, dict):
         return False
-    return "actual_conversation" in case or any(is_invocation(each) for each in _list(case.get("conversation")))
+    return "actual_conversation" in case or any(is_invocation(each) for each in list_of(case.get("conversation")))
 
 
 def is_invocation(raw: Any) -> bool:
@@ -58,7 +59,7 @@ def is_invocation(raw: Any) -> bool:
 
 
 def as_case_result(case: dict[str, Any]) -> dict[str, Any]:
-    """A case result as ADK words it."""
+    """A case result in ADK's shape."""
     row = {**case, "overall_eval_metric_results": _metrics(case.get("overall_eval_metric_results"))}
     if isinstance(blocks := case.get("eval_metric_result_per_invocation"), list):
         row["eval_metric_result_per_invocation"] = [_block(each) if isinstance(each, dict) else each for each in blocks]
@@ -71,7 +72,7 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_eval_case(case: dict[str, Any]) -> dict[str, Any]:
-    """An eval case as ADK words it; its rubrics belong to metrics, and ADK's do not."""
+    """An eval case in ADK's shape; its rubrics belong to metrics, ADK's do not."""
     row = {"metric_rubrics" if key == "rubrics" else key: value for key, value in case.items()}
     for key in ("conversation", "actual_conversation"):
         if isinstance(told := row.get(key), list):
@@ -80,7 +81,7 @@ def as_eval_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_invocation(raw: Any) -> Any:
-    """An invocation as ADK words it; what ADK has no word for stays beside it."""
+    """An invocation in ADK's shape; what ADK has no place for is kept beside it."""
     if not is_invocation(raw):
         return raw
     row = dict(raw)
@@ -88,26 +89,26 @@ def as_invocation(raw: Any) -> Any:
         if key in row:
             row[key] = as_content(row[key])
     data = dict(given) if isinstance(given := row.get("intermediate_data"), dict) else {}
-    uses, answers = _list(data.get("tool_uses")), _list(data.get("tool_responses"))
+    uses, answers = list_of(data.get("tool_uses")), list_of(data.get("tool_responses"))
     if isinstance(calls := data.pop("tool_calls", None), list):
         uses = [call_of(call) for call in calls]
         answers = [answer_of(each) if isinstance(each, dict) and "tool_id" in each else each for each in answers]
     if isinstance(tools := row.get("tools"), list) and all(isinstance(tool, dict) for tool in tools):
         uses = [
             *uses,
-            *(_present({"id": t.get("id"), "name": t.get("name"), "args": t.get("arguments")}) for t in tools),
+            *(present({"id": t.get("id"), "name": t.get("name"), "args": t.get("arguments")}) for t in tools),
         ]
         answers = [
             *answers,
             *(
-                _present({"id": t.get("id"), "name": t.get("name"), "response": t["result"]})
+                present({"id": t.get("id"), "name": t.get("name"), "response": t["result"]})
                 for t in tools
                 if t.get("result") is not None
             ),
         ]
         if all(tool.keys() <= _TOOL for tool in tools):
             del row["tools"]
-    between = [*_list(row.get("intermediate_responses")), *_list(data.get("intermediate_responses"))]
+    between = [*list_of(row.get("intermediate_responses")), *list_of(data.get("intermediate_responses"))]
     if all(isinstance(each, dict) and each.keys() <= {"role", "content"} for each in between):
         row.pop("intermediate_responses", None)
     data |= {
@@ -130,6 +131,7 @@ def _metrics(results: Any) -> Any:
 def _metric(result: dict[str, Any]) -> dict[str, Any]:
     row = dict(result)
     if row.get("eval_status") in _VERDICTS:
+        # Go leaves zeros out of its JSON.
         row.setdefault("score", 0.0)
     details = row.get("details")
     if isinstance(details, dict) and isinstance(rubrics := details.get("rubric_scores"), list):
@@ -145,13 +147,5 @@ def _rubric(score: Any) -> Any:
 
 
 def is_status(value: Any) -> bool:
-    """Whether a status is worded as this dialect words it."""
+    """Whether a status is spelled as in this dialect."""
     return isinstance(value, str) and value in _STATUSES
-
-
-def _present(fields: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if value is not None}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

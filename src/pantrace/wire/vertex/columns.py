@@ -11,8 +11,9 @@ from pantrace.wire.times import from_iso, time_text
 
 
 def text_or_content(text: str, role: str) -> str | dict[str, Any]:
-    """A text as it may stand in a column; one that looks like a number as a content, because pandas would make a
-    number of it and the client then refuses the file."""
+    """A text for a column. One that looks like a number is wrapped as a content: pandas would make it a number, and the
+    client then refuses the file."""
+    # A quick look first: of words, float() only takes "nan" and "inf".
     if text[:1].isalpha() and text[:1] not in "nNiI":
         return text
     try:
@@ -23,7 +24,7 @@ def text_or_content(text: str, role: str) -> str | dict[str, Any]:
 
 
 def column_text(value: Any) -> str | None:
-    """The text of a column that holds a text or a content of one plain text; None for anything else."""
+    """The text of a column that holds a text, or a content of one plain text; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and isinstance(parts := value.get("parts"), list) and len(parts) == 1:
@@ -34,15 +35,16 @@ def column_text(value: Any) -> str | None:
 
 
 def session_id(row: dict[str, Any]) -> str:
-    """The row's own id; a fingerprint of the row where it has none."""
+    """The row's own id; a fingerprint of the row if it has none."""
     for key in ("session_id", "eval_case_id"):
         if isinstance(found := row.get(key), (str, int)) and found != "":
             return str(found)
+    # The same row always gets the same id.
     return f"row_{hashlib.sha256(encode(row)).hexdigest()[:12]}"
 
 
 def columns_of(sample: Sample, format_name: str) -> dict[str, Any]:
-    """The columns of a sample that say something; unknown ones of the same format come back."""
+    """The columns of a sample that have a value, with unknown ones read by the same format."""
     case, trajectory = sample.case or Case(), sample.trajectory
     columns: dict[str, Any] = {"session_id": sample.id}
     if sample.epoch is not None:
@@ -60,7 +62,7 @@ def columns_of(sample: Sample, format_name: str) -> dict[str, Any]:
 
 
 def columns_from(row: dict[str, Any], format_name: str, known: set[str]) -> dict[str, Any]:
-    """The fields of a Sample that the columns say, and under `title` and `created` those of its trajectory."""
+    """The Sample fields that the columns hold, and under `title` and `created` those of its trajectory."""
     rest = unknown_keys(row, known | {"session_id"})
     fields: dict[str, Any] = {"id": session_id(row), "title": None, "created": None, "epoch": None}
     if isinstance(title := rest.get("title"), str):
@@ -81,7 +83,7 @@ def columns_from(row: dict[str, Any], format_name: str, known: set[str]) -> dict
 
 
 def main_agent(trajectory: Trajectory) -> str:
-    """The name under which steps speak that name no agent."""
+    """The name for steps that name no agent."""
     if trajectory.agents:
         return trajectory.agents[0].name
     return next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), "agent")

@@ -1,4 +1,5 @@
-"""Steps as Gemini contents, and back: a tool's answer stands in a content of its own, and in the step of its call."""
+"""Steps as Gemini contents, and back. A tool's answer is a content of its own there, and part of its call's step
+here."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ Said = tuple[Any, tuple[Part, ...], dict[str, Any] | None]
 
 
 def contents_of(step: Step, format_name: str) -> Iterator[Content]:
-    """What the agent said and asked in one step, and what the tools answered, in turns.
+    """What the agent said and asked in a step, and what the tools answered, in turns.
 
     Calls of one step count as made together, unless words or thoughts stand behind an answer."""
     asked: list[dict[str, Any]] = []
@@ -51,13 +52,13 @@ def contents_of(step: Step, format_name: str) -> Iterator[Content]:
 
 
 def content_to(step: Step, role: str, parts: list[dict[str, Any]], format_name: str) -> dict[str, Any]:
-    """The first content of a step, with the keys that it was read with."""
+    """The first content of a step, with the other keys it was read with."""
     kept = step.extra.get(format_name)
     return {"role": role, "parts": parts, **(kept.get(CONTENT, {}) if kept else {})}
 
 
 def content_in(content: Any, format_name: str) -> Said:
-    """A content as JSON has it; what is none says nothing."""
+    """The role, parts and other keys of a content; nothing for what is not one."""
     if type(content) is not dict:
         return None, (), None
     raw, known = content.get("parts"), _KNOWN
@@ -82,7 +83,8 @@ def append_content(
     state_delta: Any = None,
     rest: dict[str, Any] | None = None,
 ) -> None:
-    """Add a content to the steps: one of its own, or, for mere tool answers, inside the step that made the calls.
+    """Add a content to the steps: as a step of its own, or, for tool answers alone, inside the step that made the
+    calls.
 
     An answer that has an id, a state delta or a `rest` (what goes into `extra`) keeps a step of its own. `start` is the
     first step that the content may join."""
@@ -117,7 +119,7 @@ def append_content(
 
 
 def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: float | None) -> bool:
-    """Put results behind their calls; False, and nothing is done, unless the step made a call for each of them."""
+    """Put results behind their calls; returns False and changes nothing unless the step made a call for each."""
     if step.role != "agent" or step.agent != author:
         return False
     call = only_call(step.parts) if len(results) == 1 else None
@@ -139,6 +141,7 @@ def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: fl
             ):
                 # Words behind the call were said before the answer came.
                 spoken = any(type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :])
+                # Directly behind its call otherwise, as parallel calls are answered in any order.
                 parts.insert(len(parts) if spoken else place + 1, result)
                 break
         else:
@@ -150,7 +153,8 @@ def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: fl
 
 
 def only_call(parts: tuple[Part, ...]) -> ToolCall | None:
-    """The call that parts end in, if they hold no other and no answer: nearly all steps that ask for something."""
+    """The call at the end of the parts, if they hold no other call and no answer; true of nearly all steps with a
+    call."""
     last = parts[-1] if parts else None
     if type(last) is not ToolCall:
         return None
@@ -161,7 +165,7 @@ def only_call(parts: tuple[Part, ...]) -> ToolCall | None:
 
 
 def add_results(step: Step, parts: tuple[Part, ...], results: tuple[Part, ...], ended: float | None) -> None:
-    """Give a step its parts anew, with results that came at a time."""
+    """Give a step new parts, with results that came at this time."""
     # Nobody has seen the step and its results yet: they are still being made, and copying them took a tenth of reading.
     force_setattr(step, "parts", parts)
     if ended is not None:

@@ -1,4 +1,4 @@
-"""Parts of the model as Gemini parts that the client takes, and back: arguments, answers and failures of tools."""
+"""Parts as Gemini parts that the client accepts, and back: arguments, answers and failures of tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXIT_CODE = re.compile(r"exit code (-?\d+)")
 
 
 def arguments_to(arguments: Any) -> dict[str, Any]:
-    """Arguments as the object that `args` must be."""
+    """Arguments as an object, which `args` must be."""
     if isinstance(arguments, dict):
         return arguments
     return {} if arguments is None else {BARE: arguments}
@@ -33,7 +33,7 @@ def arguments_from(raw: Any) -> Any:
 
 
 def error_text(result: ToolResult) -> str | None:
-    """Why a tool failed: its error, else a word for a failure that the source hides in a normal answer."""
+    """Why a tool failed: its error, else a word for a failure hidden in a normal answer."""
     if result.error is not None or result.failure is None:
         return result.error
     if result.failure == "exit_code" and result.exit_code is not None:
@@ -42,7 +42,7 @@ def error_text(result: ToolResult) -> str | None:
 
 
 def failure_from(error: Any) -> dict[str, Any]:
-    """The fields of a ToolResult that an error text says; the inverse of `error_text`."""
+    """The ToolResult fields that an error text stands for; the inverse of `error_text`."""
     if error is None:
         return {}
     text = error if isinstance(error, str) else encode(error).decode()
@@ -59,6 +59,7 @@ def response_to(result: ToolResult) -> dict[str, Any]:
     if type(output) is dict:
         if error is not None and output == {"error": error}:
             return output
+        # An object of the tool's own that cannot be taken for our wrapping.
         if not output.keys() <= _OWN_KEYS and output.get("error") == error:
             return output
     response = {} if output is None else {"output": output}
@@ -68,7 +69,7 @@ def response_to(result: ToolResult) -> dict[str, Any]:
 
 
 def result_from(part: ToolResult) -> ToolResult:
-    """A result as `wire.gemini` reads it, with `output` and `error` taken out of the response object."""
+    """A result of `wire.gemini` with `output` and `error` taken out of the response object."""
     response = part.output
     if not isinstance(response, dict):
         return part
@@ -85,7 +86,7 @@ def result_from(part: ToolResult) -> ToolResult:
 
 
 def must_be_text(**fields: Any) -> None:
-    """A ReadError that names the first field which is neither a text nor absent."""
+    """ReadError for the first field that is neither text nor None."""
     for name, value in fields.items():
         if value is not None and type(value) is not str:
             raise ReadError(f"must be text, not {str(value)[:40]!r}", place=name)
@@ -109,8 +110,7 @@ def part_in(raw: Any, format_name: str) -> Part:
 
 
 def part_out(part: Part, format_name: str) -> dict[str, Any] | None:
-    """A part of the model as a Gemini part that the client takes; None for what it has no word for, for text that the
-    program inserted and for empty text."""
+    """A part as a Gemini part that the client accepts; None if there is none, and for empty or inserted text."""
     kind = type(part)
     if kind is Text and (part.synthetic or not part.text):  # type: ignore[union-attr]
         return None

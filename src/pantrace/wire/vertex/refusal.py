@@ -1,4 +1,5 @@
-"""What the client refuses: it reads a file with pandas, and one value that pandas cannot take sinks all of it."""
+"""What the client refuses: it reads a file with pandas, and one value that pandas cannot take makes the whole file
+fail."""
 
 from __future__ import annotations
 
@@ -49,5 +50,5 @@ def refusal(row: Any) -> str | None:
         elif kind is list:
             waiting.extend(value)
         elif kind is int and not -(2**63) <= value < 2**64:
-            return f"the client cannot read the integer {value}: it has no 64 bits"
+            return f"the client cannot read the integer {value}: it does not fit into 64 bits"
     return None

@@ -1,4 +1,4 @@
-"""Gemini contents as types: the kinds of parts that nearly all of them have, decoded without a dictionary each."""
+"""Gemini contents as types: the common kinds of parts, decoded without a dictionary for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OUTPUT = {"output"}
 
 
 class RowType(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """A JSON object of which every key is known."""
+    """A JSON object with known keys only."""
 
 
 class FunctionCall(RowType):
@@ -44,7 +44,7 @@ class Content(RowType, kw_only=True):
 
 
 def parts_of(raw: list[GeminiPart], format_name: str) -> tuple[Part, ...]:
-    """The same parts of the model that `part_in` makes of the same JSON."""
+    """The same parts that `part_in` makes of the same JSON."""
     # Half of all parts are plain words: a call for each would take as long as making it.
     return tuple(
         [

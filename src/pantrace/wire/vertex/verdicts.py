@@ -1,11 +1,11 @@
-"""Verdicts of Vertex AI's rubric metrics: what was looked at, and whether it is met."""
+"""Verdicts of Vertex AI's rubric metrics: what was checked, and whether it is met."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pantrace.wire.extra_keys import rest_of
 from pantrace.wire.optional import object_of
-from pantrace.wire.rest import rest_of
 
 _PATH = ("evaluated_rubric", "content", "property")
 """The service wraps the words of a rubric three times."""
@@ -14,8 +14,8 @@ _KNOWN = ({"verdict", "reasoning"}, {"rubric_id", "type", "importance"}, set[str
 
 
 def verdict_in(raw: dict[str, Any]) -> dict[str, Any]:
-    """A verdict in short, with whatever else it says under the keys where it stood. The service leaves out or nulls
-    what is false."""
+    """A verdict in short form, with everything else under the keys where it stood. The service omits or nulls what is
+    false."""
     levels = [raw]
     for key in _PATH:
         inner = levels[-1].get(key)
@@ -33,7 +33,7 @@ def verdict_in(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unknown(levels: list[dict[str, Any]]) -> dict[str, Any]:
-    """The keys that a later version of the service may add, at any level."""
+    """Keys that a later version of the service may add, at any level."""
     rest: dict[str, Any] = {}
     for level, known, key in reversed(list(zip(levels, _KNOWN, (*_PATH, None), strict=True))):
         # A wrapping that is no object was not read: it stays as it is.
@@ -43,5 +43,5 @@ def _unknown(levels: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def share_met(verdicts: list[dict[str, Any]]) -> float:
-    """The share of verdicts that are true, which is the score."""
+    """The share of true verdicts, which is the score."""
     return sum(each["verdict"] is True for each in verdicts) / len(verdicts)

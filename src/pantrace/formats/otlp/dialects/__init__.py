@@ -1,7 +1,7 @@
-"""Dialects: one small module for each way of telling an agent's run in spans.
+"""Dialects: one small module for each way of recording an agent's run in spans.
 
 Which one a span speaks is seen from the span itself: the first in `TABLE` that recognises it reads it. A dialect turns
-a span into `Told`; trees, turns and steps are made elsewhere (`..assemble`), for all of them alike.
+a span into `SpanContent`; trees, turns and steps are made elsewhere (`..assemble`), for all of them alike.
 """
 
 from __future__ import annotations
@@ -9,21 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..span import Span, Told
-from . import adk, adot, agent_framework, claude_code, genai, langfuse, openinference, openllmetry, pydantic_ai, strands
+from ..span import Span, SpanContent
+from . import (
+    adk,
+    adot,
+    agent_framework,
+    claude_code,
+    genai,
+    langfuse,
+    mlflow,
+    openinference,
+    openllmetry,
+    pydantic_ai,
+    strands,
+)
 
 
 class Dialect(NamedTuple):
-    """How spans of one kind of instrumentation are known, and read."""
+    """How spans of one kind of instrumentation are recognised and read."""
 
     name: str
     recognise: Callable[[Span], bool]
-    read: Callable[[Span], Told]
+    read: Callable[[Span], SpanContent]
 
 
+# From the most specific to the most general: nearly all of them also use `gen_ai.*` attributes.
 TABLE = (
     Dialect("claude-code", claude_code.recognise, claude_code.read),
     Dialect("langfuse", langfuse.recognise, langfuse.read),
+    Dialect("mlflow", mlflow.recognise, mlflow.read),
     Dialect("adot", adot.recognise, adot.read),
     Dialect("openinference", openinference.recognise, openinference.read),
     Dialect("strands", strands.recognise, strands.read),
@@ -36,12 +50,12 @@ TABLE = (
 
 
 def dialect_of(span: Span) -> str | None:
-    """The dialect of a span; None where it says nothing of agents."""
+    """The dialect of a span; None if it says nothing about agents."""
     return next((each.name for each in TABLE if each.recognise(span)), None)
 
 
 def read_span(span: Span) -> str | None:
-    """Fill in what a span tells; gives the name of its dialect."""
+    """Read a span's content by its dialect; returns the dialect's name."""
     for each in TABLE:
         if each.recognise(span):
             span.told = each.read(span)

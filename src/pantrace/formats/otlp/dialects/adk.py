@@ -12,7 +12,7 @@ from typing import Any
 from pantrace.model import Text, Usage
 
 from ..messages import message_from, messages_from, tools_from
-from ..span import Span, Told, unpacked
+from ..span import Span, SpanContent, unpacked
 from . import genai
 
 _CONTEXT = "For context:"
@@ -24,12 +24,13 @@ def recognise(span: Span) -> bool:
     )
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     told = genai.read_attributes(span)
     given = span.attributes
     if told.kind == "tool":
+        # Since 2.13: repeats the parallel calls beside it, and would count them twice.
         if told.name == "(merged tools)":
-            return Told(conversation=told.conversation)
+            return SpanContent(conversation=told.conversation)
         if told.arguments is None:
             told.arguments = given.json("gcp.vertex.agent.tool_call_args")
         if told.output is None:
@@ -46,7 +47,7 @@ def read(span: Span) -> Told:
     return genai.with_failure(told, span)
 
 
-def _request(told: Told, request: Any) -> None:
+def _request(told: SpanContent, request: Any) -> None:
     if not isinstance(request, dict) or not request:
         return
     if told.heard is None:
@@ -66,7 +67,7 @@ def _request(told: Told, request: Any) -> None:
         told.model = model
 
 
-def _response(told: Told, response: Any) -> None:
+def _response(told: SpanContent, response: Any) -> None:
     if not isinstance(response, dict) or not response:
         return
     content = response.get("content")
@@ -79,6 +80,7 @@ def _response(told: Told, response: Any) -> None:
         thoughts, answer = numbers.get("thoughts_token_count"), numbers.get("candidates_token_count")
         told.usage = Usage(
             input=numbers.get("prompt_token_count"),
+            # Gemini counts thoughts apart from the answer.
             output=None if answer is None else answer + (thoughts or 0),
             cache_read=numbers.get("cached_content_token_count"),
             reasoning=thoughts,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Text, ToolCall
+from pantrace.wire.optional import text_of
 
 from ..messages import call_from, messages_from
-from ..span import Event, Message, Span, Told, unpacked
+from ..span import Event, Message, Span, SpanContent, unpacked
 from . import genai
 
 
@@ -27,9 +28,9 @@ def _event(span: Span) -> Event | None:
     return None
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     event = _event(span)
-    told = Told(conversation=genai.conversation_of(span))
+    told = SpanContent(conversation=genai.conversation_of(span))
     if event is None:
         return told
     body = event.plain["body"]
@@ -38,9 +39,9 @@ def read(span: Span) -> Told:
         case {"generations": [[dict(generation), *_], *_]}:
             told.kind = "model"
             told.heard = messages_from((body.get("input") or {}).get("messages") or [])
-            told.said = [_generated(generation)]
+            told.said = [_output_message(generation)]
         case {"type": "tool", "content": output, **rest}:
-            told.kind, told.name, told.call_id = "tool", _text(rest.get("name")), _text(rest.get("tool_call_id"))
+            told.kind, told.name, told.call_id = "tool", text_of(rest.get("name")), text_of(rest.get("tool_call_id"))
             told.arguments, told.output = given, output
             told.failed = rest.get("status") == "error"
     event.taken = told.kind != "other"
@@ -55,13 +56,9 @@ def _content(side: Any) -> Any:
     return None
 
 
-def _generated(raw: dict[str, Any]) -> Message:
+def _output_message(raw: dict[str, Any]) -> Message:
     message = raw.get("message")
     listed = message.get("tool_calls") if isinstance(message, dict) else None
     calls: list[ToolCall] = [call for each in listed or () if (call := call_from(each)) is not None]
     text = raw.get("text")
     return Message("assistant", (*((Text(text=text),) if isinstance(text, str) and text else ()), *calls))
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..span import Span, Told
+from ..span import Span, SpanContent
 from . import genai
 
 
@@ -10,7 +10,7 @@ def recognise(span: Span) -> bool:
     return span.scope == "agent_framework"
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     told = genai.read_attributes(span)
     if told.kind == "agent" and told.said:
         # Its calls tell all before the last answer. What stands behind it nobody else tells: how a handover went.

@@ -9,7 +9,7 @@ from typing import Any
 
 from pantrace.model import StepError, Text, Usage
 
-from ..span import Kind, Message, Span, Told, unpacked
+from ..span import Kind, Message, Span, SpanContent, unpacked
 from . import genai
 
 _KINDS: dict[str, Kind] = {
@@ -30,13 +30,14 @@ def recognise(span: Span) -> bool:
     return span.name.startswith(_PREFIX)
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     given = span.attributes
-    told = Told(kind=_KINDS.get(span.name.removeprefix(_PREFIX), "other"))
+    told = SpanContent(kind=_KINDS.get(span.name.removeprefix(_PREFIX), "other"))
     told.conversation = genai.conversation_of(span)
     if told.kind == "agent":
         told.name = "claude-code"
         prompt = given.text("user_prompt", "prompt")
+        # Prompts are redacted unless the user asks for them.
         if prompt is not None and prompt != REDACTED:
             told.heard = [Message("user", (Text(text=prompt),))]
     elif told.kind == "model":

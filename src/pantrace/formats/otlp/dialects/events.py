@@ -11,7 +11,7 @@ from typing import Any
 from pantrace.model import Score, Text, ToolResult
 
 from ..messages import message_from, messages_from, part_from, plain_output
-from ..span import Event, Message, Span, Told, unpacked
+from ..span import Event, Message, Span, SpanContent, unpacked
 
 _ROLES = {
     "gen_ai.system.message": "system",
@@ -24,7 +24,7 @@ RESULT = "gen_ai.evaluation.result"
 _LABELS = {"pass": True, "passed": True, "fail": False, "failed": False}
 
 
-def with_events(told: Told, span: Span) -> None:
+def with_events(told: SpanContent, span: Span) -> None:
     """Add what the events of a span say."""
     for event in span.events:
         if event.name in _ROLES:
@@ -42,14 +42,14 @@ def with_events(told: Told, span: Span) -> None:
 
 
 def _message(body: dict[str, Any], role: str) -> Message | None:
-    """A message whose role the name of the event tells."""
+    """A message whose role follows from the event's name."""
     content = unpacked(body.get("content"))
     if isinstance(content, dict) and "content" not in content and role != "tool":
         content = [content]
     return message_from({**body, "role": role, "content": content}, role)
 
 
-def _choice(told: Told, body: dict[str, Any]) -> None:
+def _choice(told: SpanContent, body: dict[str, Any]) -> None:
     said = unpacked(body.get("message", body.get("content")))
     if told.kind == "tool":
         told.output = plain_output(said) if said is not None else told.output
@@ -65,7 +65,7 @@ def _choice(told: Told, body: dict[str, Any]) -> None:
     told.stop = reason if isinstance(reason, str) else told.stop
 
 
-def _details(told: Told, event: Event) -> None:
+def _details(told: SpanContent, event: Event) -> None:
     given = event.attributes if event.attributes.values else None
     body = event.body
     heard, said = body.get("gen_ai.input.messages"), body.get("gen_ai.output.messages")
@@ -86,7 +86,7 @@ def _details(told: Told, event: Event) -> None:
         told.instructions = "\n\n".join(texts) or told.instructions
 
 
-def _input_of_tool(told: Told, body: dict[str, Any]) -> None:
+def _input_of_tool(told: SpanContent, body: dict[str, Any]) -> None:
     if told.arguments is None:
         told.arguments = unpacked(body.get("content"))
     if told.call_id is None and isinstance(name := body.get("id"), str):
@@ -94,7 +94,7 @@ def _input_of_tool(told: Told, body: dict[str, Any]) -> None:
 
 
 def scores_of(span: Span) -> list[Score]:
-    """Judgements that stand beside a span."""
+    """Scores that stand beside a span."""
     found = []
     for event in span.events:
         given = event.attributes

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import StepError, Text, Usage
+from pantrace.wire.optional import text_of
 
 from ..messages import messages_from, tools_from
-from ..span import Kind, Message, Span, Told, unpacked
+from ..span import Kind, Message, Span, SpanContent, unpacked
 from .events import scores_of, with_events
 
 _KINDS: dict[str, Kind] = {
@@ -53,14 +54,14 @@ def kind_of(span: Span) -> Kind:
     return "model" if events & {"gen_ai.choice", "gen_ai.user.message"} else "other"
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     return with_failure(read_attributes(span), span)
 
 
-def read_attributes(span: Span) -> Told:
-    """What attributes and events of the conventions tell."""
+def read_attributes(span: Span) -> SpanContent:
+    """What the conventions' attributes and events say."""
     given = span.attributes
-    told = Told(kind=kind_of(span), conversation=conversation_of(span))
+    told = SpanContent(kind=kind_of(span), conversation=conversation_of(span))
     told.model = given.text("gen_ai.response.model", "gen_ai.request.model")
     told.agent = given.text("gen_ai.agent.name")
     told.description = given.text("gen_ai.agent.description")
@@ -80,6 +81,8 @@ def read_attributes(span: Span) -> Told:
         told.name = told.agent
     with_events(told, span)
     if told.kind in ("model", "agent"):
+        # Agent spans repeat the tokens of their calls: Strands' recording sums to 39,291 over all spans, where 17,833
+        # were used.
         told.usage = usage_of(span) if told.kind == "model" else None
         told.settings = settings_of(span)
         told.stop = _stop(given.json("gen_ai.response.finish_reasons")) or told.stop
@@ -93,7 +96,7 @@ def conversation_of(span: Span) -> str | None:
 
 
 def instructions_from(value: Any) -> str | None:
-    """System instructions as one text: a list of text parts, or a text."""
+    """System instructions as one text, from a list of text parts or a text."""
     if isinstance(value, str):
         return value or None
     parts = [part for message in messages_from(value or []) for part in message.parts]
@@ -104,6 +107,7 @@ def usage_of(span: Span) -> Usage | None:
     """Tokens of one model call."""
     given = span.attributes
     found = Usage(
+        # The second names are those of older conventions.
         input=given.count("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
         output=given.count("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
         cache_read=given.count("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
@@ -124,7 +128,7 @@ def usage_of(span: Span) -> Usage | None:
 
 
 def settings_of(span: Span) -> dict[str, Any] | None:
-    """What the model was asked with."""
+    """The settings of a model call."""
     found = {}
     for key, value in span.attributes.values.items():
         if key.startswith(_SETTINGS) and key != "gen_ai.request.model" and value is not None:
@@ -137,21 +141,22 @@ def _stop(value: Any) -> str | None:
     if isinstance(value, list):
         reasons = [each for each in value if isinstance(each, str)]
         return reasons[-1] if reasons else None
-    return value if isinstance(value, str) else None
+    return text_of(value)
 
 
 def _first_token(span: Span) -> float | None:
-    """Seconds; Strands counts milliseconds."""
+    """Seconds to the first token; Strands counts milliseconds."""
     seconds = span.attributes.number("gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token")
     if seconds is None:
         return None
     return seconds / 1000 if span.scope.startswith("strands") else seconds
 
 
-def with_failure(told: Told, span: Span) -> Told:
-    """The same with the error that the span ended with."""
+def with_failure(told: SpanContent, span: Span) -> SpanContent:
+    """The content with the error that the span ended with."""
     status = span.plain.get("status")
     code = status.get("code") if isinstance(status, dict) else span.plain.get("status_code")
+    # A number in OTLP, a word in the dumps of SDKs.
     is_error = code in (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error")
     exception = next((event for event in span.events if event.name == "exception"), None)
     kind = span.attributes.text("error.type")
@@ -173,5 +178,5 @@ def with_failure(told: Told, span: Span) -> Told:
 
 
 def bare(role: Any, text: str) -> Message:
-    """A message that is one text."""
+    """A message of one text."""
     return Message(role, (Text(text=text),))

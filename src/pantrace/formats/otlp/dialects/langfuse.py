@@ -7,7 +7,7 @@ from typing import Any
 from pantrace.model import Text, Usage
 
 from ..messages import message_from, messages_from, tools_from
-from ..span import Kind, Message, Span, Told
+from ..span import Kind, Message, Span, SpanContent
 from . import genai
 
 _KINDS: dict[str, Kind] = {"generation": "model", "tool": "tool", "agent": "agent"}
@@ -18,9 +18,9 @@ def recognise(span: Span) -> bool:
     return any(key.startswith(_PREFIX) for key in span.attributes.values)
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     given = span.attributes
-    told = Told(kind=_KINDS.get(given.text("langfuse.observation.type") or "", "other"))
+    told = SpanContent(kind=_KINDS.get(given.text("langfuse.observation.type") or "", "other"))
     told.conversation = genai.conversation_of(span)
     heard, said = given.json("langfuse.observation.input"), given.json("langfuse.observation.output")
     if told.kind == "model":
@@ -49,7 +49,7 @@ def read(span: Span) -> Told:
 
 
 def _call(heard: Any, name: str) -> tuple[str, Any]:
-    """A decorated function gets the tool's name and arguments, or the arguments alone."""
+    """A tool's name and arguments: a decorated function gets both, or the arguments alone."""
     match heard:
         case {"args": [str(tool), dict(arguments)], "kwargs": {}}:
             return tool, arguments
@@ -66,7 +66,7 @@ def _argument(heard: Any) -> list[Message] | None:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """OpenAI's names, or Langfuse's own."""
+    """Usage under OpenAI's names or Langfuse's own."""
     if not isinstance(raw, dict):
         return None
 

@@ -11,7 +11,7 @@ from typing import Any
 from pantrace.model import Text, Usage
 
 from ..messages import message_from, messages_from, tools_from
-from ..span import Kind, Message, Span, Told, unpacked
+from ..span import Kind, Message, Span, SpanContent, unpacked
 from . import genai
 from .events import scores_of
 
@@ -29,10 +29,10 @@ def recognise(span: Span) -> bool:
     )
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     given = span.attributes
     kind = _KINDS.get(given.text("openinference.span.kind") or span.plain.get("span_kind") or "LLM", "other")
-    told = Told(kind=kind, conversation=genai.conversation_of(span))
+    told = SpanContent(kind=kind, conversation=genai.conversation_of(span))
     told.agent = given.text("agent.name", "gen_ai.agent.name")  # Phoenix adds its own words to those of others
     if kind == "model":
         _model(told, span)
@@ -44,12 +44,12 @@ def read(span: Span) -> Told:
         told.output = _output(span)
     elif kind == "agent":
         told.name = told.agent or (span.name if "graph.node.id" in given else None)
-        _whole(told, span)
+        _input_and_output(told, span)
     told.scores = scores_of(span)
     return genai.with_failure(told, span)
 
 
-def _model(told: Told, span: Span) -> None:
+def _model(told: SpanContent, span: Span) -> None:
     given = span.attributes
     told.model = given.text("llm.model_name")
     settings = given.json("llm.invocation_parameters")
@@ -60,9 +60,9 @@ def _model(told: Told, span: Span) -> None:
     if said := given.nested("llm.output_messages"):
         told.said = [each for raw in said if (each := _message(raw, "assistant")) is not None]
     if told.heard is None and told.said is None:
-        _whole(told, span)
+        _input_and_output(told, span)
     else:
-        _instructed(told, span)
+        _add_instructions(told, span)
     declared = [each.get("tool", {}).get("json_schema") for each in given.nested("llm.tools")]
     told.tools = tools_from([each for each in declared if each is not None])
     found = Usage(
@@ -82,8 +82,8 @@ def _message(raw: dict[str, Any], role: str) -> Message | None:
     return message_from(inner, role) if isinstance(inner, dict) else None
 
 
-def _instructed(told: Told, span: Span) -> None:
-    """OpenAI's Responses keep instructions and thoughts in the values only."""
+def _add_instructions(told: SpanContent, span: Span) -> None:
+    """Add instructions that OpenAI's Responses keep only in the output's value."""
     given = span.attributes
     response = unpacked(given.values.get("output.value"))
     if isinstance(response, dict) and isinstance(text := response.get("instructions"), str):
@@ -91,8 +91,8 @@ def _instructed(told: Told, span: Span) -> None:
         given.taken.add("output.value")
 
 
-def _whole(told: Told, span: Span) -> None:
-    """What went in and what came out, where nothing finer is told."""
+def _input_and_output(told: SpanContent, span: Span) -> None:
+    """Set what went in and came out as a whole, if nothing finer is recorded."""
     given = span.attributes
     heard, said = given.json("input.value"), given.json("output.value")
     told.heard = _texts(heard, "user")
@@ -119,11 +119,12 @@ def _texts(value: Any, role: str) -> list[Message] | None:
 
 
 def _arguments(span: Span) -> Any:
-    """`input.value`; `tool.parameters` is the schema in some instrumentations and the arguments in others."""
+    """A tool's arguments: `input.value`, else `tool.parameters`, which some instrumentations use for the schema."""
     given = span.attributes
     value = given.json("input.value")
     if not isinstance(value, dict):
         parameters = unpacked(given.values.get("tool.parameters"))
+        # With `properties` it is the schema, not the arguments.
         if isinstance(parameters, dict) and "properties" not in parameters:
             return given.json("tool.parameters")
     match value:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ..messages import message_from, plain_output, tools_from
-from ..span import Kind, Message, Span, Told, unpacked
+from ..span import Kind, Message, Span, SpanContent, unpacked
 from . import genai
 
 _KINDS: dict[str, Kind] = {"tool": "tool", "agent": "agent"}
@@ -21,7 +21,7 @@ def recognise(span: Span) -> bool:
     return any(key.startswith(("traceloop.", "gen_ai.prompt.", "gen_ai.completion.", "llm.request.")) for key in given)
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     told = genai.read_attributes(span)
     given = span.attributes
     if told.kind == "other" and "gen_ai.operation.name" not in given:
@@ -44,7 +44,7 @@ def read(span: Span) -> Told:
 
 
 def complete(call: Span, task: Span) -> None:
-    """Tokens of reasoning that LangChain's task around a model call tells, and the span of the call does not."""
+    """Add the reasoning tokens that only LangChain's task around a model call reports."""
     usage = call.told.usage
     if usage is None or usage.reasoning is not None:
         return
@@ -60,7 +60,7 @@ def complete(call: Span, task: Span) -> None:
             call.told.usage = msgspec.structs.replace(usage, reasoning=count)
 
 
-def _content(told: Told, span: Span) -> None:
+def _content(told: SpanContent, span: Span) -> None:
     given = span.attributes
     if heard := given.nested("gen_ai.prompt"):
         told.heard = _messages(heard, "user")
@@ -88,7 +88,7 @@ def _is_langchain(value: Any) -> bool:
 
 
 def _input(value: Any) -> Any:
-    """LangChain's tools get a text of Python or JSON, wrapped."""
+    """A tool's arguments, which LangChain passes as a wrapped text of Python or JSON."""
     match value:
         case {"inputs": dict(inner)}:
             return inner

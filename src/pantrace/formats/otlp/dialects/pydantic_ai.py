@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..messages import messages_from
-from ..span import Message, Span, Told
+from ..span import Message, Span, SpanContent
 from . import genai
 
 
@@ -11,13 +11,15 @@ def recognise(span: Span) -> bool:
     return span.scope in ("pydantic-ai", "logfire.pydantic_ai") or "model_request_parameters" in span.attributes
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     given = span.attributes
     if "gen_ai.operation.name" not in given and "agent_name" in given and "final_result" in given:
-        told = Told(kind="agent", conversation=genai.conversation_of(span))
+        told = SpanContent(kind="agent", conversation=genai.conversation_of(span))
     elif "gen_ai.operation.name" not in given and span.name.startswith("running tool"):
         # Before version 3 of its format; the arguments had names of their own.
-        told = Told(kind="tool" if span.name != "running tools" else "other", name=given.text("gen_ai.tool.name"))
+        told = SpanContent(
+            kind="tool" if span.name != "running tools" else "other", name=given.text("gen_ai.tool.name")
+        )
         told.call_id = given.text("gen_ai.tool.call.id")
         told.arguments = given.json("tool_arguments")
         told.output = given.get("tool_response")
@@ -29,6 +31,7 @@ def read(span: Span) -> Told:
         every = messages_from(given.json("pydantic_ai.all_messages", "all_messages_events") or [])
         if told.heard is None and every:
             told.heard = _until_answered(every)
+            # The span of the agent holds the whole run; its model calls tell the rest.
             told.said = every[-1:] if every[-1].role == "assistant" else None
         final = given.get("final_result")
         if told.said is None and isinstance(final, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pantrace.model import Tool
 
-from ..span import Span, Told
+from ..span import Span, SpanContent
 from . import genai
 
 
@@ -15,7 +15,7 @@ def recognise(span: Span) -> bool:
     )
 
 
-def read(span: Span) -> Told:
+def read(span: Span) -> SpanContent:
     told = genai.read_attributes(span)
     if span.attributes.text("gen_ai.tool.status") == "error":
         told.failed = True

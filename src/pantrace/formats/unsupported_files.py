@@ -1,0 +1,117 @@
+"""Files of other tools that pantrace recognises but does not read: what each is, and what to do instead.
+
+Asked only when no format claims a file, so that a refusal names what the user has in hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pantrace.wire.head import Head
+from pantrace.wire.optional import object_of
+
+_SEND = "record the agent with OpenTelemetry: `pantrace collect` receives that, and `otlp` reads it"
+_SCORES = "it has scores, not what an agent did; evaluate the recordings themselves with `pantrace eval`"
+
+
+class UnsupportedKind(NamedTuple):
+    """A kind of file that is not read."""
+
+    what: str
+    remedy: str
+
+
+_STRANDS = UnsupportedKind(
+    "part of a session of Strands Agents", "name the directory of the session, `session_...`: it is read, as `strands`"
+)
+
+_Sign = Callable[[dict[str, Any]], object]
+
+
+def _keys(*names: str) -> _Sign:
+    return lambda record: all(name in record for name in names)
+
+
+def _within(record: dict[str, Any], key: str) -> dict[str, Any]:
+    """The object under a key, or the first object of a list there."""
+    value = record.get(key)
+    first = value[0] if isinstance(value, list) and value else value
+    return object_of(first)
+
+
+_SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
+    (
+        lambda row: ("action" in row or "observation" in row) and {"id", "source", "timestamp"} <= row.keys(),
+        UnsupportedKind(
+            "one event of a conversation of OpenHands V0",
+            "put the events of the conversation in a JSON array, which is read as `openhands-v0`",
+        ),
+    ),
+    (
+        lambda row: any("dotted_order" in each for each in (row, _within(row, "post"), _within(row, "patch"))),
+        UnsupportedKind("runs of LangSmith", _SEND),
+    ),
+    (_keys("traceId", "parentObservationId"), UnsupportedKind("observations of Langfuse", _SEND)),
+    (_keys("op_name", "trace_id", "project_id"), UnsupportedKind("calls of Weave", _SEND)),
+    (
+        lambda row: {"session_id", "session_type"} <= row.keys() or "conversation_manager_state" in row,
+        _STRANDS,
+    ),
+    (
+        lambda row: "message_id" in row and "role" in _within(row, "message"),
+        _STRANDS,
+    ),
+    (
+        lambda row: {"type", "executor_id", "data"} <= row.keys(),
+        UnsupportedKind("events of a workflow of Microsoft's Agent Framework", _SEND),
+    ),
+    (
+        lambda row: (
+            {"session_id", "stats", "response"} <= row.keys()
+            or (row.get("type") == "init" and {"session_id", "model"} <= row.keys())
+        ),
+        UnsupportedKind("output of Gemini CLI", "read its sessions, `~/.gemini/tmp/*/chats`, as `gemini-cli`"),
+    ),
+    (
+        _keys("test_id", "target", "message_index"),
+        UnsupportedKind("a transcript of agentv", "read the session that it was made from, in its tool's format"),
+    ),
+    (
+        _keys("simulations", "tasks"),
+        UnsupportedKind(
+            "results of tau2-bench", "only whole result files, with info, tasks and simulations, are read, as `tau2`"
+        ),
+    ),
+    (
+        _keys("task_id", "final_result_response"),
+        UnsupportedKind("a result of Online-Mind2Web", "write its steps as episodes (`openadapt-episodes`)"),
+    ),
+    (lambda row: "evalId" in row or "gradingResult" in row, UnsupportedKind("results of promptfoo", _SCORES)),
+    (
+        lambda row: "metrics_data" in _within(row, "test_results") or "metricsData" in _within(row, "testCases"),
+        UnsupportedKind("results of deepeval", _SCORES),
+    ),
+    (
+        lambda row: any(key.startswith("outputs.") for key in _within(row, "rows")),
+        UnsupportedKind("results of Azure AI Evaluation", _SCORES),
+    ),
+    (
+        lambda row: {"doc_id", "resps"} <= row.keys() or {"results", "configs", "group_subtasks"} <= row.keys(),
+        UnsupportedKind("results of lm-evaluation-harness", _SCORES),
+    ),
+]
+
+
+def unsupported_kind(head: Head) -> UnsupportedKind | None:
+    """What a file is that no format reads; None if that is unknown too."""
+    # Parquet's magic number.
+    if head.data.startswith(b"PAR1"):
+        return UnsupportedKind("a Parquet file", "export its rows as JSON lines first")
+    if head.data.lstrip().startswith(b"# aider chat started at"):
+        return UnsupportedKind("a chat history of Aider", "it is text for people, without calls or results")
+    if head.kind == "zip" or head.data[257:262] == b"ustar":
+        return UnsupportedKind("an archive of files", "unpack it, and name the folder")
+    if head.kind != "json":
+        return None
+    return next((each for sign, each in _SIGNS if sign(head.record)), None)

@@ -1,0 +1,25 @@
+"""Suggest the name that a mistyped one probably stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def closest_name(given: str, known: Iterable[str]) -> str | None:
+    """The known name closest to the one given, or None. Case, dashes, underscores and a plural s do not count:
+    `exactmatch` is exact_match, `costs` is cost."""
+    # Reversed, so that of two names that look alike the first one wins.
+    names = {_bare(name): name for name in reversed(list(known))}
+    bare = _bare(given)
+    for word in (bare, bare.removesuffix("s"), f"{bare}s"):
+        if word in names:
+            return names[word]
+    # Imported late: it is needed only for messages about wrong names.
+    from difflib import get_close_matches
+
+    close = get_close_matches(bare, names, n=1)
+    return names[close[0]] if close else None
+
+
+def _bare(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum() or letter == ".")

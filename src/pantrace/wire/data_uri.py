@@ -1,0 +1,11 @@
+"""Data URIs: a file inside an address, as chat APIs send pictures."""
+
+from __future__ import annotations
+
+
+def split_data_uri(url: str) -> tuple[str, str] | None:
+    """MIME type and base64 of a data URI; None for any other address."""
+    head, comma, data = url.partition(",")
+    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        return None
+    return head[len("data:") : -len(";base64")], data

@@ -1,0 +1,136 @@
+"""Field maps: which key of a foreign record is which field of a struct, stated once for reading and writing.
+
+A map reads a record into a struct and writes it back. What it has no word for, and what has another type than it should
+have, is kept in the struct's `extra` under the name of the format, and comes back from there: a reader that is made of
+maps cannot forget a key. The same table says what validation demands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Generic, NamedTuple, TypeGuard, TypeVar
+
+import msgspec
+
+from pantrace.errors import ReadError
+
+from .extra_keys import rest_in
+from .times import from_iso, iso_short
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class _Odd(NamedTuple):
+    """A value that would be written in another spelling than it was read in, so the original is kept beside it."""
+
+    value: Any
+
+
+MISFIT: Any = object()
+"""Returned by a codec for a value of the wrong type; the value is kept as it is."""
+
+
+class Codec(NamedTuple):
+    """How a value is read and written, and what it must look like."""
+
+    load: Callable[[Any], Any]
+    dump: Callable[[Any], Any]
+    shape: Any
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value is a number that a float can hold. JSON may have larger integers; metrics and writers would fail
+    on them, so they are kept as they are, like a text in their place."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and value.bit_length() < 1000
+    return isinstance(value, float)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _of(*kinds: type, shape: Any) -> Codec:
+    def load(value: Any) -> Any:
+        fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+        return value if fits else MISFIT
+
+    return Codec(load, _as_it_is, shape)
+
+
+def _time(text: Any) -> Any:
+    at = from_iso(text)
+    if at is None:
+        return MISFIT
+    return at if iso_short(at) == text else _Odd(at)
+
+
+def _time_text(at: float) -> str | None:
+    try:
+        return iso_short(at)
+    except (ValueError, OverflowError, OSError):
+        return None  # no calendar has it
+
+
+TEXT = _of(str, shape=str)
+INTEGER = _of(int, shape=int)
+NUMBER = _of(int, float, shape=float)
+OBJECT = _of(dict, shape=dict)
+ANYTHING = Codec(_as_it_is, _as_it_is, object)
+TIME = Codec(_time, _time_text, str)
+"""ISO 8601, as seconds."""
+
+
+class FieldMap(Generic[T]):
+    """Maps the keys of one kind of record to the fields of one kind of struct."""
+
+    def __init__(self, owner: str, kind: type[T], fields: Mapping[str, tuple[str, Codec]]):
+        self.owner = owner
+        self.kind = kind
+        self.fields = fields
+        self._needed = {each.name for each in msgspec.structs.fields(kind) if each.required}
+        self._keys = {name: key for key, (name, _) in fields.items()}
+
+    def load(self, raw: Any, taken: Collection[str] = (), /, **given: Any) -> T:
+        """A record as a struct. `taken`: keys that the caller reads itself; `given`: fields it has already."""
+        if not isinstance(raw, dict):
+            raise ReadError(f"{_type_name(self.kind)} must be an object, not {str(raw)[:40]!r}")
+        rest: dict[str, Any] = {}
+        for key, value in raw.items():
+            # Null counts as absent in all formats that are read this way.
+            if value is None or key in taken:
+                continue
+            name, codec = self.fields.get(key, (None, None))
+            found = codec.load(value) if codec is not None else MISFIT
+            if found is MISFIT or isinstance(found, _Odd):
+                rest[key] = value
+            if name is not None and found is not MISFIT:
+                # What the caller gives wins.
+                given.setdefault(name, found.value if isinstance(found, _Odd) else found)
+        for name in self._needed - given.keys():
+            raise ReadError(f"{_type_name(self.kind)} needs {self._keys.get(name, name)}")
+        if rest:
+            extra = given.get("extra", {})
+            given["extra"] = {**extra, self.owner: {**rest_in(extra, self.owner), **rest}}
+        return self.kind(**given)
+
+    def dump(self, record: T, *without: str) -> dict[str, Any]:
+        """A struct as a record, with what `extra` kept of it. `without`: notes in `extra` that are not keys."""
+        row = {
+            key: written
+            for key, (name, codec) in self.fields.items()
+            if (value := getattr(record, name)) is not None and (written := codec.dump(value)) is not None
+        }
+        rest = rest_in(getattr(record, "extra", {}), self.owner)
+        return row | {key: value for key, value in rest.items() if key not in without}
+
+    def shape(self, *needed: str, **more: Any) -> dict[str, Any]:
+        """What a record must look like (`wire.shape`). `more`: keys that the caller reads itself."""
+        known = {key: codec.shape for key, (_, codec) in self.fields.items() if codec.shape is not object}
+        return {key if key in needed else f"{key}?": shape for key, shape in {**known, **more}.items()}
+
+
+def _type_name(kind: type) -> str:
+    return {"ToolCall": "a tool call", "ToolResult": "a result", "Step": "a step"}.get(
+        kind.__name__, kind.__name__.lower()
+    )

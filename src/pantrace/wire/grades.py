@@ -1,6 +1,0 @@
-"""Grades: the words of Inspect's scorers, and what Inspect itself counts them as."""
-
-from __future__ import annotations
-
-GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Correct, incorrect, partially correct, no answer."""

@@ -1,0 +1,6 @@
+"""Grades: the letters that Inspect's scorers give, and the numbers Inspect counts them as."""
+
+from __future__ import annotations
+
+GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""Correct, incorrect, partially correct, no answer."""

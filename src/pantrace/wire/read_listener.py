@@ -1,0 +1,42 @@
+"""Listening to a reading: a measuring caller sees every record that is read, without the readers knowing.
+
+Readers do not know of it. Whoever measures a reading listens for its time (`listening`); all places where bytes become
+records (lines, documents, members of archives, rows of databases) tell what they hand out, each record once by its
+place. Nobody listening costs one look at a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+Listener = Callable[[Hashable, Any], None]
+"""Takes the place of a record and its JSON text, its value where it never was JSON text, or a row of a table
+(`wire.table_row`)."""
+
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+listener = _listener.get
+"""The current listener, or None."""
+
+
+DecodeListener = Callable[[Any, Any], None]
+"""Takes a JSON text and what it says, before anybody else may change that."""
+
+_decode_listener: ContextVar[DecodeListener | None] = ContextVar("decode_listener", default=None)
+
+decode_listener = _decode_listener.get
+"""The current listener for decoded texts, or None. It saves decoding the same text a second time."""
+
+
+@contextmanager
+def listening(to: Listener | None, hear: DecodeListener | None = None) -> Iterator[None]:
+    """Report everything that is read inside to `to`, and all JSON that is decoded inside to `hear`."""
+    token, other = _listener.set(to), _decode_listener.set(hear)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+        _decode_listener.reset(other)

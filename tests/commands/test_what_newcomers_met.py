@@ -1,0 +1,93 @@
+"""What somebody met who used it for the first time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from pantrace.cli import cli
+
+
+def _sample(name: str, epoch: int, model: str | None) -> dict[str, Any]:
+    step: dict[str, Any] = {
+        "role": "agent",
+        "parts": [{"type": "text", "text": f"answer {epoch}"}],
+        "usage": {"input": 17_700, "output": 50},
+    }
+    steps = [{"role": "user", "parts": [{"type": "text", "text": "do"}]}, step | ({"model": model} if model else {})]
+    return {
+        "id": name,
+        "epoch": epoch,
+        "trajectory": {"steps": steps},
+        "scores": [{"name": "points", "value": 17_700.5}],
+    }
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    rows = [_sample("q1", 1, "gpt-4o"), _sample("q1", 2, None), _sample("q2", 1, "gpt-4o")]
+    lines = [{"pantrace": "2", "run": {"name": "r"}}, *rows]
+    (tmp_path / "a.trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(tmp_path / "a.trace.jsonl")
+
+
+def _run(*words: str) -> str:
+    done = CliRunner().invoke(cli, [*words], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_samples_without_the_field_are_a_group_although_nothing_applies_to_them(path: str) -> None:
+    told = _run("measure", path, "--by", "model", "--metric", "cost")
+    assert [line.split()[0] for line in told.splitlines() if "gpt-4o" in line or "(none)" in line] == [
+        "gpt-4o",
+        "(none)",
+    ]
+
+
+def test_a_row_for_each_sample_and_a_column_for_each_number(path: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(_run("measure", path, "--per", "sample", "--csv"))))
+    assert [(row["sample"], row["epoch"]) for row in rows] == [("q1", "1"), ("q1", "2"), ("q2", "1")]
+    assert {row["token_usage.total_tokens"] for row in rows} == {"17750"}
+    assert {row["points"] for row in rows} == {"17700.5"}
+    assert rows[1]["token_usage.estimated_cost_usd"] == ""
+    assert not any("{" in cell for row in rows for cell in row.values())
+
+
+def test_what_is_advised_for_two_samples_of_one_id_prints_each(path: str) -> None:
+    told = _run("show", path, "--sample", "q1")
+    advice = [line.strip() for line in told.splitlines() if line.strip().startswith("pantrace show")]
+    assert len(advice) == 2
+    for number, line in enumerate(advice, 1):
+        assert f"answer {number}" in _run(*shlex.split(line)[1:], "--no-pager")
+
+
+def test_large_numbers_are_written_as_people_read_them(path: str, tmp_path: Path) -> None:
+    _run("report", path, "-o", str(tmp_path / "x.md"))
+    written = (tmp_path / "x.md").read_text()
+    assert "17,70" in written
+    assert "e+" not in written
+
+
+def test_a_folder_that_is_one_input_tells_its_files() -> None:
+    golden = Path(__file__).parents[1] / "golden"
+    folder = next(each for each in sorted((golden / "opencode").iterdir()) if each.is_dir())
+    files = sum(1 for each in folder.rglob("*") if each.is_file())
+    done = CliRunner().invoke(cli, ["validate", str(folder)])
+    assert f"1 input ({files:,} files)" in done.output
+
+
+def test_a_plan_that_names_a_file_that_is_not_there_tells_its_own_line(path: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text('[measure]\n\n[check]\nrules = ["nope.toml"]\n')
+    done = CliRunner().invoke(
+        cli, ["eval", path, "--plan", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out")]
+    )
+    assert "plan.toml: line 4: " in str(done.exception)
+    assert "nope.toml" in str(done.exception)
