@@ -57,6 +57,7 @@ def texts(text: str | None) -> Callable[[int], pa.Array]:
 READERS = (
     "compare {run} {other}",
     "gate {run} --markdown {out}/made.md --junit {out}/made.xml --report {out}/made.json",
+    "gate {run} --profile {profile}",
     "report {run} -o {out}/made.md",
     "report {run} -o {out}/made.html",
     "eval {recording} --plan {plan} --out {run}",
@@ -81,6 +82,8 @@ CHANGES: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
     "what decided is no list": ("decisions", with_column("deciding", texts("{}"))),
     "numbers that are no numbers": ("scores", with_column("numbers", texts('{"a": [1]}'))),
     "what does not apply is no list": ("samples", with_column("not_applicable", texts("7"))),
+    "a type of value that nobody knows": ("scores", with_column("value_type", texts("x"))),
+    "decisions of another part": ("decisions", with_column("part", texts("elsewhere"))),
     "a column fewer": ("samples", lambda table: table.drop_columns(["sample"])),
 }
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from click import BadParameter
 
 from fuzz.attempt import quiet
 from fuzz.whole import Whole
@@ -27,6 +28,11 @@ FOUND = {
     "a rubric": (("rubrics", LONG), "unknown rubric"),
     "labels of two lines": (("plot", "{recording}", "-o", "x.vl.json", "--labels", "a\nb"), "parted by commas"),
     "half a letter in a question": (("query", "{run}", "select '\udcff'"), "half a letter"),
+    "a repetition that no engine counts": (
+        ("redact", "{recording}", "-o", "x", "--pattern", "house=a{{99999999999999999999}}"),
+        "not a regular expression: the repetition number is too large",
+    ),
+    "the same in a condition": (("show", "{recording}", "--where", "id~a{{99999999999999999999}}"), "not a regular"),
     "a device as price table": (("measure", "{recording}", "--prices", "/dev/zero"), "larger than 64 MB"),
     "a device as calibration": (("gate", "{judged}", "--calibration", "/dev/zero"), "larger than 64 MB"),
     "a device as rules": (("check", "{recording}", "--rules", "/dev/zero"), "larger than 64 MB"),
@@ -39,6 +45,19 @@ def test_it_is_one_sentence(name: str, whole: Whole) -> None:
     words, said = FOUND[name]
     with pytest.raises(PantraceError, match=said):
         quiet([word.format(**whole.names) for word in words])
+
+
+@pytest.mark.parametrize("size", ["9" * 30 + "GB", "9" * 400])
+def test_a_size_beyond_all_machines(size: str, whole: Whole) -> None:
+    with pytest.raises(BadParameter, match="more than any machine has"):
+        quiet(["query", whole.names["run"], "select 1", "--max-memory", size])
+
+
+def test_criteria_with_half_a_letter_are_refused(whole: Whole, tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text('criteria:\n  - id: a\n    scoring: "\\ud83d"\n')
+    with pytest.raises(UsageError, match="line 3 has half a letter"):
+        quiet(["judge", whole.names["recording"], "--rubric", str(path), "--dry-run"])
 
 
 def test_definitions_with_half_a_letter_are_refused(tmp_path: Path) -> None:

@@ -52,13 +52,19 @@ def option(*names: str, old: tuple[str, ...] = (), **others: Any) -> Callable[[A
     return click.option(*names, cls=Option, old=old, **others)
 
 
+_MOST_BYTES = 10**18
+
+
 def size(text: str) -> int:
     """A number of bytes: 500MB, 4GB, 64MiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kmgt]?)(i?)b?", text, re.IGNORECASE)
     if found is None:
         raise click.BadParameter(f"{text!r} is not a size such as 500MB or 4GB")
     factor = (1024 if found[3] else 1000) ** " kmgt".index(found[2].lower() or " ")
-    return int(float(found[1]) * factor)
+    # Before it is rounded: a float of 300 digits has no whole number.
+    if (number := float(found[1])) * factor > _MOST_BYTES:
+        raise click.BadParameter(f"{text[:40]!r} is more than any machine has")
+    return int(number * factor)
 
 
 def _allow(context: click.Context, option: click.Parameter, size: int | None) -> None:

@@ -97,13 +97,13 @@ def command(
 
 
 def _pattern(text: str) -> tuple[str, str]:
-    import re
+    from pantrace.wire.patterns import compiled
 
     name, equals, shape = text.partition("=")
     if not equals or not name or not shape:
         raise UsageError(f"--pattern {text!r} is not NAME=REGEX")
     try:
-        re.compile(shape)
-    except re.error as error:
-        raise UsageError(f"--pattern {text!r}: not a regular expression: {error}") from None
+        compiled(shape)
+    except UsageError as error:
+        raise UsageError(f"--pattern {text!r}: {error}") from None
     return name, shape

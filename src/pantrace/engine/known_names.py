@@ -28,7 +28,7 @@ def refuse_unknown(profile: Profile, out: Path, *, file: Path | None = None, own
         return
     # Only now: the names of all scores are a walk over all of them.
     question = "select distinct measure from measures union select distinct name from scores order by 1"
-    known = dict.fromkeys((*own, *(name for (name,) in query(out, question).rows), *_built_in()))
+    known = dict.fromkeys((*own, *(name for (name,) in query(out, question).rows if name is not None), *_built_in()))
     unknown = [(table, name) for table, name in unknown if name not in known]
     if not unknown:
         return

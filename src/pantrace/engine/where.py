@@ -12,7 +12,7 @@ from typing import Any
 from pantrace.errors import UsageError
 from pantrace.metrics import by_name, measure_named
 from pantrace.model import Sample, numbers_of
-from pantrace.wire.patterns import search
+from pantrace.wire.patterns import compiled, search
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -89,11 +89,9 @@ def parse_where(text: str) -> Condition:
         moment = _moment(name, op, value)
         if moment is None:
             _refuse_what_never_holds(name, op, value, found.number, found.text, found.words)
-        pattern = re.compile(value) if op == "~" else None
+        pattern = compiled(value) if op == "~" else None
     except UsageError as error:
         raise UsageError(f"--where {text!r}: {error}") from None
-    except re.error as error:
-        raise UsageError(f"--where {text!r}: not a regular expression: {error}") from None
     address = measure.address if measure is not None else None
     return Condition(text, name, found.paths, op, value, found.open, pattern, moment, address)
 

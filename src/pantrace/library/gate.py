@@ -19,6 +19,7 @@ from pantrace.engine.plan import GateTable
 from pantrace.engine.reports import DecidedSample, decided_samples
 from pantrace.engine.summary import EvalSummary, gate_code, summarise
 from pantrace.engine.table import Table, Tabular
+from pantrace.errors import ReadError
 from pantrace.judges import Calibrations
 from pantrace.model import Record
 from pantrace.places import path_at
@@ -119,7 +120,10 @@ def decide_as_stored(
     if not own:
         return None
     known = calibrations_for(out, [Path(each) for each in calibrations])
-    return _gate(out, summarise(out).only_by(own), min_pass_rate, complete, None, known)
+    summary = summarise(out).only_by(own)
+    if not summary.profiles:
+        raise ReadError(f"its decisions by {', '.join(own)} belong to none of its samples", path=str(out))
+    return _gate(out, summary, min_pass_rate, complete, None, known)
 
 
 def decide_as_planned(

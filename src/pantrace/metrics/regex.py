@@ -7,7 +7,7 @@ import re
 from pantrace.errors import UsageError
 from pantrace.matching.answers import answer, no_answer_because
 from pantrace.model import Record, Sample
-from pantrace.wire.patterns import search
+from pantrace.wire.patterns import compiled, search
 
 from .metric import Found, Measurement, NotApplicable, metric
 
@@ -23,9 +23,9 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.pattern is not None:
             try:
-                re.compile(self.pattern)
-            except re.error as error:
-                raise UsageError(f"{self.pattern!r} is not a regular expression: {error}") from None
+                compiled(self.pattern)
+            except UsageError as error:
+                raise UsageError(f"{self.pattern!r} is {error}") from None
 
 
 @metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)

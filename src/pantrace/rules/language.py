@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 
 from pantrace.errors import UsageError
 from pantrace.wire import toml
+from pantrace.wire.patterns import compiled
 from pantrace.wire.text_file import exists, read_text
 
 ANY_TOOL = "*"
@@ -151,9 +151,9 @@ def _check(rules: RuleFile, name: str, text: str) -> None:
             wrong += [f"`{key}` {what}" for each in _every(condition) if (what := _senseless(each)) is not None]
             for pattern in _patterns(condition):
                 try:
-                    re.compile(pattern)
-                except re.error as error:
-                    wrong.append(f"{pattern!r} is not a regular expression: {error}")
+                    compiled(pattern)
+                except UsageError as error:
+                    wrong.append(f"{pattern!r} is {error}")
         if wrong:
             line = toml.line_of(text, f"rule[{number}]")
             raise UsageError(f"{name}: line {line}: rule {rule.id}: {wrong[0]}")

@@ -20,7 +20,7 @@ from .batch import Batch
 from .durable import sync, temporary_name, write_errors
 from .json_text import sayable
 from .rows import Kept, Result
-from .schema import PART_TABLES, columns
+from .schema import PART_TABLES, SCORE_WORDS, columns
 from .verify import damaged_part, file_hash
 
 # Whichever comes first ends a group of rows: a group waits in memory as a whole, and a single text may be long.
@@ -261,6 +261,7 @@ def _refuse_other_rows(found: int, told: int) -> None:
 
 def _refuse_other_columns(table: str, found: Any) -> None:
     """Columns of a type that the table does not have, or with nulls where it has none."""
+    pa, _ = _arrow()
     kinds, needed = arrow_schema_of(table), needed_columns(table)
     for name, column in zip(found.schema.names, found.columns, strict=True):
         kind = getattr(column.type, "value_type", column.type)  # of a list of texts: of the texts
@@ -268,6 +269,12 @@ def _refuse_other_columns(table: str, found: Any) -> None:
             raise _Other(f"its column {name} holds {kind}, not {kinds.field(name).type}")
         if column.null_count and name in needed:
             raise _Other(f"its column {name} has no value in some rows")
+        # Lists of texts are short. Whoever reads texts row by row also decodes the record, which knows its words.
+        if table == "scores" and name in SCORE_WORDS and pa.types.is_dictionary(column.type):
+            chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+            said = {word for chunk in chunks for word in chunk.dictionary.to_pylist()}
+            if other := said - SCORE_WORDS[name]:
+                raise _Other(f"its column {name} says {min(map(str, other))[:40]!r}")
 
 
 def read_whole(table: str, path: Path, rows: int, names: Sequence[str], listed: Collection[str]) -> Any:

@@ -294,6 +294,16 @@ class ScoreRow(Addressed, frozen=True, kw_only=True, gc=False):
     """The whole score in the native format."""
 
 
+SCORE_WORDS: dict[str, frozenset[str]] = {
+    "origin": frozenset({"source", "run"}),
+    "value_type": frozenset({"number", "boolean", "text"}),
+    "status": frozenset({"scored", "not_applicable", "failed", "unscored"}),
+    "better": frozenset({"higher", "lower"}),
+    "maker_kind": frozenset({"stored", "check", "rubric", "human"}),
+}
+"""Columns of scores that know a few words only; readers of columns rely on them."""
+
+
 class DecisionRow(Addressed, frozen=True, kw_only=True, gc=False):
     """One row per sample and profile that decided it. After `gate`, the newer decisions of that profile."""
 

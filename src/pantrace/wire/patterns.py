@@ -26,6 +26,16 @@ class TooSlow(UsageError):
     """Raised when a pattern backtracks too long over a text."""
 
 
+def compiled(text: str) -> re.Pattern[str]:
+    """A pattern that a person wrote, compiled; a UsageError that begins with "not a regular expression" unless it
+    can be."""
+    try:
+        return re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:  # a{99999999999} and a thousand brackets
+        told = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise UsageError(f"not a regular expression: {told}") from None
+
+
 def search(pattern: re.Pattern[str] | str, text: str, flags: int = 0) -> re.Match[str] | None:
     """Like `re.search`, but raises TooSlow when it takes too long."""
     compiled = re.compile(pattern, flags)

@@ -57,6 +57,8 @@ def _count_values(node: Any, known: dict[int, int], depth: int) -> int:
         raise ValueError(f"nested deeper than {_DEEPEST} levels")
     if id(node) in known:
         return known[id(node)]
+    if isinstance(node.value, str) and any("\ud800" <= letter <= "\udfff" for letter in node.value):
+        raise ValueError(f"line {node.start_mark.line + 1} has half a letter (a lone surrogate)")
     inner = list_of(node.value)
     count = 1
     for each in inner:
