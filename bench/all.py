@@ -137,6 +137,37 @@ def gathered(script: Script, runs: list[dict[str, Any]]) -> list[dict[str, Any]]
     return rows
 
 
+def measurement(told: dict[str, Any]) -> dict[str, Any]:
+    """When and how a set of scripts was measured."""
+    return {
+        "made": told["made"],
+        "repeats": told["repeats"],
+        "load": told["machine"]["load"],
+        "scripts": [*told["runs"]],
+    }
+
+
+def updated(before: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """Earlier figures with those of some scripts replaced: after a change that concerns only these, measuring the rest
+    again tells nothing new. `measured` says which script was measured when."""
+    known = before.get("measured") or [measurement(before)]
+    for each in known:
+        each["scripts"] = [name for name in each["scripts"] if name not in told["runs"]]
+    order = [script.name for script in SCRIPTS]
+    rows = [row for row in before["rows"] if row["script"] not in told["runs"]] + told["rows"]
+    return {
+        **told,
+        "quick": told["quick"] or before["quick"],
+        "repeats": min(told["repeats"], before["repeats"]),
+        "versions": before["versions"] | told["versions"],
+        "measured": [*(each for each in known if each["scripts"]), *told["measured"]],
+        "rows": sorted(rows, key=lambda row: order.index(row["script"])),
+        "absent": {name: why for name, why in before["absent"].items() if name not in told["runs"]} | told["absent"],
+        "failed": {name: why for name, why in before["failed"].items() if name not in told["runs"]} | told["failed"],
+        "runs": before["runs"] | told["runs"],
+    }
+
+
 def line(row: dict[str, Any]) -> str:
     """A row in 80 columns."""
     what = f"{row['what']} / {row['against']}" if row["against"] else row["what"]
@@ -159,6 +190,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", choices=[each.name for each in SCRIPTS], metavar="SCRIPT")
     parser.add_argument("--quick", action="store_true", help="small inputs: the figures mean nothing")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "build" / "bench.json")
+    parser.add_argument("--update", type=Path, metavar="FILE", help="keep the figures that FILE has of other scripts")
     given = parser.parse_args()
     chosen = [each for each in SCRIPTS if given.only is None or each.name in given.only]
     runs: dict[str, list[dict[str, Any]]] = {}
@@ -192,6 +224,9 @@ def main() -> int:
         "failed": failed,
         "runs": runs,
     }
+    told["measured"] = [measurement(told)]
+    if given.update is not None:
+        told = updated(json.loads(given.update.read_bytes()), told)
     given.output.parent.mkdir(parents=True, exist_ok=True)
     given.output.write_text(json.dumps(told, indent=1) + "\n")
     for script in chosen:

@@ -2,7 +2,7 @@
 
     python bench/page.py [build/bench.json]
 
-A page is written from one JSON only, so that all of its figures come from one run on one machine.
+A page is written from one JSON only, so that all of its figures come from one machine.
 """
 
 from __future__ import annotations
@@ -36,14 +36,20 @@ def table(told: dict[str, Any]) -> str:
 
 def conditions(told: dict[str, Any]) -> str:
     """On what, when and how often it was measured."""
-    machine = told["machine"]
-    (begin, *_), (end, *_) = machine["load"]
     listed = {f"{name} {version}" for each in told["versions"].values() for name, version in each.items()}
-    days = told["made"].partition("T")[0]
+    *others, last = told["measured"]
+    when = [f"{_when(each)} ({', '.join(f'`{name}`' for name in each['scripts'])})" for each in others]
+    when.append(f"{_when(last)} ({', '.join(f'`{name}`' for name in last['scripts'])})" if others else _when(last))
     return (
-        f"Measured on {days}: {machine['cores']} cores, load {begin:.1f} at the beginning and {end:.1f} at the end, "
-        f"{told['repeats']} runs of each script; the figure is their median. {', '.join(sorted(listed))}."
+        f"Measured on {told['machine']['cores']} cores, {told['repeats']} runs of each script; the figure is their "
+        f"median. {'; '.join(when)}. {', '.join(sorted(listed))}."
     )
+
+
+def _when(each: dict[str, Any]) -> str:
+    (begin, *_), (end, *_) = each["load"]
+    day, _, time = each["made"].partition("T")
+    return f"{day} {time[:5]} UTC, load {begin:.1f} at the beginning and {end:.1f} at the end"
 
 
 def chart(told: dict[str, Any]) -> dict[str, Any]:

@@ -72,8 +72,9 @@ def measure(count: int, rounds: int) -> dict[str, Any]:
         for _ in range(rounds):
             shutil.rmtree(out, ignore_errors=True)
             here = {
-                "measure": pantrace("measure", source, "-o", folder / "scores.jsonl"),
-                "eval": pantrace("eval", source, "--out", out),
+                # One process: workers are children of a server that outlives the command, and would not be counted.
+                "measure": pantrace("measure", source, "-o", folder / "scores.jsonl", "--jobs", 1),
+                "eval": pantrace("eval", source, "--out", out, "--jobs", 1),
                 "summary": summary.alone("summarise", folder),
             }
             if count <= 10_000:

@@ -97,5 +97,14 @@ def test_all_of_them_in_one_table(tmp_path: Path) -> None:
     assert (row["against"], row["wanted"]) == ("measure", 1.6)
     assert row["reached"] == (row["value"] <= 1.6)
     assert "eval, 100 samples / measure" in done.stdout and max(map(len, done.stdout.splitlines())) <= 120
+    again = tmp_path / "again.json"
+    chosen = ("--only", "codex_read", "--quick", "--repeats", "1", "--update", str(target), "-o", str(again))
+    assert subprocess.run([*command[:2], *chosen], capture_output=True, check=False).returncode == 0
+    both = json.loads(again.read_bytes())
+    assert [each["scripts"] for each in both["measured"]] == [["store"], ["codex_read"]]
+    assert [row for row in both["rows"] if row["script"] == "store"] == [
+        row for row in told["rows"] if row["script"] == "store"
+    ]
+    assert {row["runs"] for row in both["rows"] if row["script"] == "codex_read"} == {1}
     refused = subprocess.run([sys.executable, str(BENCH / "page.py"), str(target)], capture_output=True, check=False)
     assert refused.returncode == 2 and b"no measurement" in refused.stderr

@@ -73,11 +73,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first used, so that importing pantrace costs next to nothing.
+    # Loaded when first used: the engine pulls in every layer, and `import pantrace` may cost at most 3 bare Pythons.
     if name in _HOMES:
         from importlib import import_module
 
         value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        # The next access finds the name in the module, and does not come here.
         globals()[name] = value
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,9 +5,9 @@ PantraceError             a sentence for the user; `exit_code` says how the comm
 │   └── UnknownFormat     no format claims the input
 │       └── TornFile      because it breaks off: it may be a recording that was not copied whole
 ├── WriteError            an output could not be written
-│   ├── SampleRefused     one sample cannot be said in the target format; the others can
+│   ├── SampleRefused     one sample cannot be written in the target format; the others can
 │   ├── LossRefused       `--strict` was given and the target cannot hold everything
-│   └── NothingWritten    there was no sample that the target could hold, and so no output
+│   └── NothingWritten    no sample could be written in the target format, so there is no output
 ├── UsageError            a wrong name, option or combination
 │   └── MissingExtra      an optional dependency is not installed; names the install command
 └── Unanswered            a judge gave no reply: why, and whether asking again may help
@@ -34,8 +34,9 @@ class ReadError(PantraceError):
         self.remedy = remedy
 
     def at(self, *, path: str | None = None, place: str | None = None) -> ReadError:
-        """The same error, told where it happened; what is already known stays, an outer place goes in front."""
+        """The same error with its place added; a known path stays, and an outer place goes in front of an inner one."""
         places = [part for part in (place, self.place) if part]
+        # `type(self)`: an UnknownFormat must stay one: in a folder it is skipped, and other errors are counted.
         return type(self)(self.message, path=self.path or path, place=", ".join(places) or None, remedy=self.remedy)
 
     def __str__(self) -> str:
@@ -49,8 +50,8 @@ class UnknownFormat(ReadError):
 
 
 class TornFile(UnknownFormat):
-    """No format claims a file that breaks off. In a folder it counts as a record that could not be read, and is not
-    passed over as something that is none of ours."""
+    """No format claims a file that breaks off. In a folder it counts as a record that could not be read; other files
+    without a format are skipped, because they are probably not recordings."""
 
 
 class WriteError(PantraceError):
@@ -58,7 +59,7 @@ class WriteError(PantraceError):
 
 
 class SampleRefused(WriteError):
-    """One sample cannot be said in the target format; it is named and left out."""
+    """One sample cannot be written in the target format; it is reported and left out."""
 
 
 class LossRefused(WriteError):
@@ -68,8 +69,9 @@ class LossRefused(WriteError):
 
 
 class NothingWritten(WriteError):
-    """There was no sample that the target could hold."""
+    """No sample could be written in the target format."""
 
+    # Not 2: the input was read and the command was right; the answer is no.
     exit_code = 1
 
 
@@ -104,8 +106,8 @@ class Unanswered(PantraceError):
         self.wait = wait
         """Seconds that the provider asks to wait."""
         self.hopeless = hopeless
-        """Whether every other request will fare the same (a wrong key, an unknown model)."""
+        """Whether every other request will fail in the same way (a wrong key, an unknown model)."""
         self.unasked = unasked
-        """Whether nobody was asked at all (a budget is used up, the cache does not know): a later run may do it."""
+        """Whether no judge was asked at all (the budget is used up, the cache has no reply): a later run may ask."""
         self.code = code
-        """The number that the provider has for it."""
+        """The provider's status code."""

@@ -85,7 +85,7 @@ def test_garbage_is_an_answer_unless_a_format_was_named(tmp_path: Path) -> None:
     garbage = "import sys; sys.stdout.buffer.write(bytes(range(256)))"
     assert command(garbage).ask("x", trial(tmp_path)).steps
     answer = command("print('{\"half\": ')", format="native").ask("x", trial(tmp_path))
-    assert answer.note is not None and "is no native" in answer.note
+    assert answer.note is not None and "is not native" in answer.note
 
 
 @pytest.mark.parametrize(

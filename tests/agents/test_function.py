@@ -68,7 +68,7 @@ def test_a_function_that_records_itself(tmp_path: Path) -> None:
 def test_functions_that_fail(tmp_path: Path) -> None:
     with pytest.raises(AgentFailed, match="SystemExit: gone"):
         asked("fails", tmp_path)
-    with pytest.raises(AgentFailed, match="returned a int, which is no text"):
+    with pytest.raises(AgentFailed, match="returned a int instead of text"):
         asked("numbers", tmp_path)
     try:
         with pytest.raises(AgentFailed, match=r"took longer than 0\.2 s"):
@@ -82,7 +82,7 @@ def test_names_that_lead_nowhere() -> None:
         "python:nosuchmodule:f": "cannot be loaded",
         "python:json:nosuch": "cannot be loaded",
         "python:json": "names no function",
-        f"python:{__name__}:HANGING": "is no function",
+        f"python:{__name__}:HANGING": "is not a function",
         "pyton:x:y": "did you mean python:",
         "nothing": "known: cmd:COMMAND",
     }.items():

@@ -163,14 +163,15 @@ def test_plain_json(tmp_path: Path) -> None:
     first, second = server.requests
     assert first == {"q": 'say "hi"', "n": 1, "s": "", "c": {"id": "c"}}
     assert second["s"] == "7"
-    with pytest.raises(UsageError, match="is no JSON"):
+    with pytest.raises(UsageError, match="is not JSON"):
         agent("http://127.0.0.1:1/", body="{")
 
 
 @pytest.mark.parametrize(
     ("act", "why", "again"),
     [
-        (Act(status=500, body=b"oops"), "answered 500", True),
+        (Act(status=500, body=b"oops"), "answered 500", False),
+        (Act(status=503, body=b"later"), "answered 503", True),
         (Act(status=401, body=b"who?"), "is a key needed", False),
         (Act(body=b"<html>"), "did not answer with JSON", False),
         (Act(body=b'{"x": 1}'), "no text at 'answer' of the answer, which has x", False),
@@ -211,5 +212,15 @@ def test_agent2agent(tmp_path: Path) -> None:
     with (
         loopback(lambda *_: Act(body=json.dumps(failing).encode())) as server,
         pytest.raises(AgentFailed, match="code -32600"),
+    ):
+        agent(f"a2a:{server.url}").ask("x", trial(tmp_path))
+
+
+@pytest.mark.parametrize("history", [[7, None, {"role": "agent", "parts": "x"}], "x", {"a": 1}])
+def test_a_task_whose_history_is_no_list_of_messages_has_failed(tmp_path: Path, history: Any) -> None:
+    task = {"kind": "task", "status": {"state": "failed"}, "history": history, "artifacts": [1, "x"]}
+    with (
+        loopback(lambda *_: Act(body=json.dumps({"result": task}).encode())) as server,
+        pytest.raises(AgentFailed, match="the task ended as 'failed'"),
     ):
         agent(f"a2a:{server.url}").ask("x", trial(tmp_path))

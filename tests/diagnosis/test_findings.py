@@ -216,6 +216,7 @@ def test_who_says_that_a_sample_failed() -> None:
     assert verdict(run(*fine, outcome=PASSED), decisions=(no,)) == ("failed", "decision")
     assert verdict(run(*fine, outcome=FAILED), decisions=(yes,)) == ("passed", "decision")
     assert verdict(run(*fine, outcome=FAILED), decisions=(maybe,)) == ("failed", "outcome")
+    assert verdict(run(*fine, outcome=PASSED), decisions=(maybe,)) == ("unjudged", None)
     assert verdict(run(*fine, outcome=PASSED)) == ("passed", "outcome")
     assert verdict(run(*fine, outcome=Outcome(status="error"))) == ("failed", "error")
     stored = Score(name="includes", value="I", passed=False, maker=Maker(name="inspect"))

@@ -169,7 +169,7 @@ def test_a_pile_loses_the_header_of_each_of_its_inputs(tmp_path: Path) -> None:
         ("b.trace.jsonl", "run.model"),
         ("b.trace.jsonl", "run.config.x"),
     ]
-    with pytest.raises(LossRefused, match="5 losses"):
+    with pytest.raises(LossRefused, match="5 values in 5 places"):
         convert(tmp_path / "in", tmp_path / "strict.trace.jsonl", to="native", strict=True)
 
 
@@ -195,7 +195,7 @@ def test_results_without_samples_are_kept_readable_or_not_written(tmp_path: Path
 def test_samples_that_are_all_refused_leave_nothing_to_write(tmp_path: Path) -> None:
     losses: list[Loss] = []
     for target in ("out.json", "folder"):
-        with pytest.raises(NothingWritten, match=r"none of 1 samples can be written as opencode: .*has not been run"):
+        with pytest.raises(NothingWritten, match=r"the only sample cannot be written as opencode: .*has not been run"):
             convert(ROOT / "adk-evalset/turns.test.json", tmp_path / target, to="opencode", on_loss=losses.append)
     assert not list(tmp_path.iterdir())
     assert [loss.what for loss in losses if loss.path == "sample"] == ["refused", "refused"]
@@ -223,7 +223,7 @@ def test_a_sample_that_a_log_has_no_word_for_does_not_sink_the_others(tmp_path: 
 
 
 def test_a_choice_of_no_sample_leaves_nothing_to_write(tmp_path: Path) -> None:
-    with pytest.raises(NothingWritten, match="1 samples were read, but none was selected"):
+    with pytest.raises(NothingWritten, match="1 sample was read, but none was selected"):
         convert(SESSION, tmp_path / "out", to="native", selection=Selection(since=4e9))
     assert not list(tmp_path.iterdir())
 

@@ -99,13 +99,14 @@ def test_a_run_directory_tells_which_rules_were_broken(tmp_path: Path) -> None:
 
 def test_a_run_that_did_not_end_is_told(tmp_path: Path) -> None:
     folder = evaluated(tmp_path, failing("a"))
-    unfinished: list[Path] = []
-    diagnose_pile([folder], Notes(), on_unfinished=unfinished.append)
-    assert unfinished == []
+    notes = Notes()
+    diagnose_pile([folder], notes)
+    assert notes.unfinished == []
     with RunDirectory.open(folder, writing=True) as directory:
         directory.finish(msgspec.structs.replace(directory.header, status=None))
-    assert diagnose_pile([folder], Notes(), on_unfinished=unfinished.append).failed == 1
-    assert unfinished == [folder]
+    assert diagnose_pile([folder], notes).failed == 1
+    [told] = notes.unfinished
+    assert told.startswith(f"{folder}: this evaluation was interrupted (1 sample so far)")
 
 
 def test_a_damaged_run_directory_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from base64 import b64decode
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -202,3 +203,26 @@ def test_whoever_ends_a_run_ends_its_agents(number: int, code: int, tmp_path: Pa
     status = Path(f"/proc/{(tmp_path / 'pid').read_text()}/status")
     assert not status.exists() or "(zombie)" in status.read_text()
     assert not list(pantrace.read(tmp_path / "out" / "recordings" / "run.trace.jsonl").samples)
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_something_else_in_the_place_of_the_recordings_is_a_sentence(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "recordings" / "run.trace.jsonl"
+    path.parent.mkdir()
+    make(path)
+    with pytest.raises(UsageError, match="not a regular file"):
+        Recordings(tmp_path, RunHeader(agent="x"))
+
+
+@pytest.mark.parametrize("half", [b"", b'{"id":', b"x" * 3_000_000])
+def test_half_a_recording_is_cut_off_and_nothing_else(tmp_path: Path, half: bytes) -> None:
+    first = Recordings(tmp_path, RunHeader(agent="x"))
+    first.add(Sample(id="a", epoch=0), "h")
+    first.close()
+    whole = first.path.read_bytes()
+    first.path.write_bytes(whole + half)
+    again = Recordings(tmp_path, RunHeader(agent="x"))
+    again.close()
+    assert first.path.read_bytes() == whole and again.has("a", 0, "h")

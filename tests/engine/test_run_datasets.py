@@ -109,6 +109,7 @@ def test_the_dataset_of_a_log_is_asked_again() -> None:
         ("a", "link.txt", "not next to the dataset"),
         ("a", "https://example.org/x", "nothing is downloaded"),
         ("linked/a", "x", "through a link"),
+        ("linked/new/a", "x", "through a link"),
         ("a", "data:;base64,%%%", "could not be written"),
     ],
 )

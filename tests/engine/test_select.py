@@ -151,7 +151,7 @@ def test_nothing_selected_is_told_with_what_there_is() -> None:
     chosen = Selection(where=(parse_where("agent=plan"),))
     assert list(chosen.apply([sample("a")])) == []
     assert chosen.found_nothing == (
-        "nothing was selected: 1 samples were read, but none matches --where 'agent=plan' (agent is build)"
+        "nothing was selected: 1 sample was read, but none matches --where 'agent=plan' (agent is build)"
     )
     chosen = Selection(since=100.0, where=(parse_where("epoch=2"),))
     assert list(chosen.apply([sample("a", 150.0)])) == []

@@ -16,7 +16,7 @@ from pantrace.engine.decided_words import decision_words
 from pantrace.engine.denominator import Denominator, denominator_words
 from pantrace.engine.evaluate import decide_again, evaluate_into
 from pantrace.engine.measure import case_of, scores_of
-from pantrace.engine.plan import MeasureTable, Plan, ReferenceTable, load_plan, prepare
+from pantrace.engine.plan import GateTable, MeasureTable, Plan, ReferenceTable, load_plan, prepare
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reduce import Total, estimate_of, moments_of, total_words
 from pantrace.engine.reports import as_junit, as_markdown
@@ -211,7 +211,7 @@ def test_a_gate_asks_for_cases_however_often_each_was_repeated(tmp_path: Path) -
     assert told.startswith("50 % of 2 cases passed p, repeats averaged (95 % interval ")
     assert told.endswith("; of 10 samples, 9 passed, 1 failed")
     words = "p: 50 % of 2 cases, repeats averaged; of 10 samples, 9 passed, 1 failed"
-    gate = decide_as_planned(out, summary, None, min_pass_rate=0.505)
+    gate = decide_as_planned(out, summary, GateTable(), min_pass_rate=0.505)
     assert gate.sentence == f"gate (at least 50.5% must pass): failed ({words})"
     suite = ElementTree.fromstring(as_junit(out, summary=summary))[0]
     properties = {each.get("name"): each.get("value") for each in suite.iter("property")}

@@ -20,6 +20,7 @@ from pantrace.formats.adk_jsonl import load_row
 from pantrace.formats.adk_jsonl.line import decode_line
 from pantrace.model import Invocation, Sample, Step, Text, ToolCall, ToolResult, Trajectory, call_pairs, usage_total
 from pantrace.wire.adk.schema import Session
+from pantrace.wire.read_listener import listening
 from wrong_values import replaced
 
 FORMAT = by_name("adk-jsonl")
@@ -389,3 +390,14 @@ def test_a_hostile_value_is_named_and_the_next_row_is_read(
     else:
         (error,) = broken
         assert words in error.message and error.place == "line 1"
+
+
+def test_a_line_says_the_same_to_those_who_measure_its_reading() -> None:
+    line = (ROOT / "adk-jsonl" / "reference_converter.jsonl").read_bytes().splitlines()[0]
+    repeated = line.replace(b'"final_session_state": {', b'"final_session_state": {"appName": "the first", ', 1)
+    assert repeated != line
+    with listening(lambda place, data: None):
+        heard, whole = decode_line(line), decode_line(repeated)
+    assert isinstance(heard["final_session_state"], Session)
+    assert load_row(heard) == load_row(json.loads(line))
+    assert whole["final_session_state"]["appName (duplicate 1)"] == "the first"

@@ -178,7 +178,7 @@ def test_two_sub_agents_never_share_an_id(tmp_path: Path) -> None:
                     }
                 ]
             },
-            "no call of this step",
+            "does not match any call in this step",
         ),
         ({"agent": {"name": "x"}}, "is missing"),
     ],

@@ -374,3 +374,28 @@ def test_a_copy_without_ids_is_a_session(tmp_path: Path) -> None:
     assert [pair.call.name for pair in call_pairs(trajectory)] == ["Read"]
     total = usage_total(trajectory)
     assert total is not None and (total.input, total.output) == (400, 50)
+
+
+def _answer(name: str, block: str, **line: Any) -> dict[str, Any]:
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    content = [{"type": "text", "text": block}]
+    message = {"id": name, "role": "assistant", "model": "claude-sonnet-4", "content": content, "usage": usage}
+    return {"type": "assistant", "sessionId": "s", "uuid": f"{name}-{block}", "message": message, **line}
+
+
+def test_the_cost_that_older_versions_wrote_on_a_line_is_read_once_and_written_back(tmp_path: Path) -> None:
+    rows = [
+        _answer("m1", "a", costUSD=0.12),
+        # Two lines of one response: its cost counts once.
+        _answer("m2", "b", costUSD=0.34),
+        _answer("m2", "c", costUSD=0.34),
+        _answer("m3", "d", costUSD="much"),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (sample,) = read(path).samples
+    assert sample.trajectory is not None
+    costs = [step.usage.cost_usd if step.usage else None for step in sample.trajectory.steps]
+    assert costs == [0.12, 0.34, None]
+    assert FORMAT.dump is not None
+    assert FORMAT.dump(sample, None) == rows

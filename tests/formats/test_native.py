@@ -8,7 +8,8 @@ import pytest
 
 from goldens import golden_inputs
 from pantrace.engine.convert import write
-from pantrace.engine.read import read
+from pantrace.engine.read import open_run, read
+from pantrace.errors import ReadError
 from pantrace.formats import by_name
 from pantrace.model import Sample, ToolResult
 
@@ -73,3 +74,11 @@ def test_unknown_keys_of_parts_are_kept(tmp_path: Path) -> None:
     assert isinstance(result, ToolResult)
     assert result.extra == {"native": {"rating": 5}}
     assert result.media[0].extra == {"native": {"zoom": 2}}
+
+
+def test_a_time_of_400_digits_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.trace.jsonl"
+    path.write_text(f'{{"pantrace":"2"}}\n{{"id":"x","trajectory":{{"steps":[{{"role":"user","at":{"1" * 400}}}]}}}}\n')
+    broken: list[ReadError] = []
+    assert [*open_run(path, by_name("native"), "", broken.append).samples] == []
+    assert "steps[0].at" in str(broken[0]) and "line 2" in str(broken[0])

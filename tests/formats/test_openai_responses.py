@@ -204,3 +204,17 @@ def test_traces_that_are_complete_are_not_held(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert names == [f"trace_{n}" for n in (*range(1, 2000), 0)]
     assert peak < path.stat().st_size / 4
+
+
+def test_a_time_that_no_clock_shows_is_kept_beside(tmp_path: Path) -> None:
+    lines = (GOLDEN / "exchanges.jsonl").read_text().splitlines()
+    record = json.loads(lines[0])
+    record["response"]["created_at"] = int("1" * 400)
+    path = tmp_path / "exchanges.jsonl"
+    path.write_text("\n".join([json.dumps(record), *lines[1:]]))
+    step = next(step for step in only(path).steps if step.id == record["response"]["id"])
+    assert step.at is None
+    assert step.extra["openai-responses"]["response"]["created_at"] == int("1" * 400)
+    convert(path, tmp_path / "again.jsonl", to="openai-responses")
+    again = next(each for each in only(tmp_path / "again.jsonl").steps if each.id == step.id)
+    assert again.extra == step.extra

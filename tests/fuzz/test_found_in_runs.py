@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -20,6 +22,8 @@ from fuzz.command_lines import Line
 from fuzz.damaged_runs import _sealed
 from fuzz.whole import Whole
 from pantrace.errors import ReadError
+from pantrace.library.shown import _roots
+from pantrace.model import RunHeader
 from pantrace.store import query
 
 
@@ -84,6 +88,9 @@ CHANGES: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
     "what does not apply is no list": ("samples", with_column("not_applicable", texts("7"))),
     "a type of value that nobody knows": ("scores", with_column("value_type", texts("x"))),
     "decisions of another part": ("decisions", with_column("part", texts("elsewhere"))),
+    "decisions without their profile": ("decisions", lambda table: table.drop_columns(["profile"])),
+    "decisions without what decided": ("decisions", lambda table: table.drop_columns(["deciding"])),
+    "profiles that are null": ("decisions", with_column("profile", texts(None))),
     "a column fewer": ("samples", lambda table: table.drop_columns(["sample"])),
 }
 
@@ -104,6 +111,18 @@ def test_most_of_them_are_called_damage(run: Path, whole: Whole, tmp_path: Path)
     sealed_again(run, *CHANGES["labels that are no JSON"])
     with pytest.raises(ReadError, match="damaged"):
         quiet(["compare", str(run), whole.names["run"]])
+
+
+def test_a_column_that_is_not_there_is_not_read_as_nulls(run: Path) -> None:
+    sealed_again(run, *CHANGES["decisions without their profile"])
+    with pytest.raises(ReadError, match="it has no column profile"):
+        query(run, "select * from decisions")
+
+
+def test_nulls_where_there_is_always_a_value_are_damage(run: Path) -> None:
+    sealed_again(run, *CHANGES["profiles that are null"])
+    with pytest.raises(ReadError, match="its column profile has no value in some rows"):
+        query(run, "select * from decisions")
 
 
 @pytest.mark.parametrize("name", ["manifest.sqlite-wal", "manifest.sqlite-shm", "lock"])
@@ -142,6 +161,11 @@ def test_a_run_file_of_half_a_letter(run: Path) -> None:
     (run / "run.json").write_text('"\\ud800"')
     with pytest.raises(ReadError, match="the header of the run is damaged"):
         query(run, "select 1")
+
+
+def test_inputs_that_are_no_list_are_none(run: Path) -> None:
+    directory = SimpleNamespace(header=RunHeader(dataset={"inputs": 10**30}))
+    assert _roots(str(run), cast("Any", directory)) == ()
 
 
 def test_the_seal_is_what_a_writer_makes(run: Path) -> None:

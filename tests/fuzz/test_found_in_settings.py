@@ -12,6 +12,7 @@ from click import BadParameter
 
 from fuzz.attempt import quiet
 from fuzz.whole import Whole
+from goldens import ROOT
 from pantrace.errors import PantraceError, UsageError
 from pantrace.wire.text_file import bytes_of
 
@@ -26,7 +27,7 @@ FOUND = {
     "a rule file that no file can be called": (("check", "{recording}", "--rules", LONG), "no rule file and no pack"),
     "a profile": (("profiles", LONG), "no profile"),
     "a rubric": (("rubrics", LONG), "unknown rubric"),
-    "labels of two lines": (("plot", "{recording}", "-o", "x.vl.json", "--labels", "a\nb"), "parted by commas"),
+    "labels of two lines": (("plot", "{recording}", "-o", "x.vl.json", "--labels", "a\nb"), "separated by commas"),
     "half a letter in a question": (("query", "{run}", "select '\udcff'"), "half a letter"),
     "a repetition that no engine counts": (
         ("redact", "{recording}", "-o", "x", "--pattern", "house=a{{99999999999999999999}}"),
@@ -110,8 +111,23 @@ def test_a_name_with_a_zero_byte_is_a_sentence() -> None:
         bytes_of(Path("a\0b"))
 
 
+def test_a_label_that_no_float_holds_is_refused(tmp_path: Path, whole: Whole) -> None:
+    path = tmp_path / "labels.json"
+    path.write_text(f'[{{"sample": "a", "general_quality": {"1" * 400}}}]')
+    with pytest.raises(UsageError, match="the label 111111111111111111111111 is not a grade"):
+        quiet(["calibrate", whole.names["judged"], "--labels", str(path)])
+
+
 def test_a_threshold_that_no_float_holds_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "test_config.json"
     path.write_text(f'{{"criteria": {{"response_match_score": {{"threshold": {"1" * 400}}}}}}}')
     with pytest.raises(UsageError, match="too large a number"):
         quiet(["profiles", str(path)])
+
+
+def test_a_heading_of_half_a_letter_is_printed_as_a_sign(tmp_path: Path) -> None:
+    golden = ROOT / "openadapt-eval" / "v1_without_dsl_mode.json"
+    words = [sys.executable, "-m", "pantrace", "aggregate", str(golden), "--by", b"config.mod\xed\xa0\x80e"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "config.mod\N{REPLACEMENT CHARACTER}" in done.stdout

@@ -47,7 +47,7 @@ ECHOES = {
 @pytest.mark.parametrize("name", ECHOES)
 def test_an_echoed_key_is_neither_in_the_score_nor_in_the_cache(name: str, tmp_path: Path) -> None:
     score, run = _asked(lambda _: ECHOES[name], tmp_path / "c.sqlite")
-    told = encode(score).decode() + str(run.summary()) + str(run.problems)
+    told = encode(score).decode() + str(run.summary()) + str(run.counts.problems)
     with sqlite3.connect(tmp_path / "c.sqlite") as database:
         kept = str(database.execute("select * from replies").fetchall())
     for text in (told, kept):

@@ -231,7 +231,7 @@ def test_failures_are_unscored_with_their_code_and_are_not_kept(tmp_path: Path) 
     cache = tmp_path / "cache.sqlite"
     (failed,) = _scores(_bench(lambda _: Unanswered("HTTP 429: slow down", again=True, code=429), cache), sample_of())
     assert (failed.status, failed.value, failed.details["error_code"]) == ("unscored", None, 429)
-    assert failed.explanation == "HTTP 429: slow down (asked 1 times)"
+    assert failed.explanation == "HTTP 429: slow down (asked once)"
     (later,) = _scores(_bench(lambda _: Reply(text='{"score": 1}'), cache), sample_of())
     assert later.value == 1.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_scores_decisions_and_questions_are_tables(results: Results) -> None:
 def test_results_stand_where_paths_stand(results: Results, tmp_path: Path) -> None:
     found = pantrace.compare(results, results, metrics=["ANSWERS"])
     assert [each.metric for each in found.comparisons] == ["ANSWERS"]
-    assert found.verdicts == {"ANSWERS": "inconclusive"}
+    assert found.verdicts == {"ANSWERS": "no change"}
     assert found.to_arrow().num_rows == 1
     written = pantrace.report(results, out=tmp_path / "report.html")
     assert written.samples == 13
@@ -130,3 +131,13 @@ def test_the_plugin_is_registered_and_loads_nothing_heavy() -> None:
         check=True,
     )
     assert {name for name in done.stdout.split() if not name.startswith("pantrace")} <= set()
+
+
+def test_the_documented_question_about_costs_counts_estimates(tmp_path: Path) -> None:
+    page = (EXAMPLES.parent / "docs/store.md").read_text()
+    reported, estimated = re.findall(r"```sql\n(.*?)```", page[page.index("What do runs cost?") :], re.DOTALL)[:2]
+    found = pantrace.evaluate(EXAMPLES / "adk", out=tmp_path / "run")
+    # These recordings report no cost; prices are known for their models.
+    assert found.query(reported).to_dict()[0]["usd"] is None
+    (row,) = found.query(estimated).to_dict()
+    assert (row["priced_samples"], row["usd"] > 0) == (2, True)

@@ -67,6 +67,7 @@ ONLY_COMMAND = {
         "--ci": "old spelling of --min-pass-rate",
     },
     "judge": {
+        **ENGINE,
         "--dry-run": "shows prompts; nothing to hand on",
         "--output": "what a result is handed on as is chosen by its methods",
         "--format": "what a result is handed on as is chosen by its methods",
@@ -130,7 +131,7 @@ ONLY_FUNCTION = {
 }
 """Parameters that no option has by their names."""
 
-DEFAULTS = {("gate", "min_pass_rate"): "without a profile the plan says it; with one it is the command's 1"}
+DEFAULTS: dict[tuple[str, str], str] = {}
 """Parameters whose defaults differ, and why."""
 
 

@@ -124,3 +124,22 @@ def test_a_long_table_shows_its_beginning_and_hands_all_of_it_on() -> None:
     table = Table({"n": int}, [(number,) for number in range(100)])
     assert "80 more rows" in repr(table)
     assert table.to_arrow().num_rows == 100
+
+
+def test_a_summary_prints_as_a_short_table(tmp_path: Path) -> None:
+    summary = pantrace.evaluate(EXAMPLES / "inspect/basic.eval", out=tmp_path / "results").summary
+    told = str(summary)
+    assert told.startswith("5 samples, none decided\nmetric")
+    assert len(told) < 3000
+    assert len(summary.table()) == len(summary.metrics) + len(summary.groups)
+
+
+def test_errors_of_compare_name_arguments_and_not_options() -> None:
+    path = EXAMPLES / "inspect/basic.eval"
+    with pytest.raises(UsageError, match=r"or one run and split=NAME \(agent") as alone:
+        pantrace.compare(path)
+    assert "--" not in str(alone.value)
+    with pytest.raises(UsageError, match=r"^cluster='nothing': no case has it"):
+        pantrace.compare(path, path, cluster="nothing")
+    with pytest.raises(UsageError, match=r"^margins must be above 0"):
+        pantrace.compare(path, path, margins=-1)

@@ -50,6 +50,11 @@ def test_equal_keys_mean_alike(left: Any, right: Any) -> None:
         assert alike(left, left, how)
 
 
+def test_the_key_of_true_is_no_list() -> None:
+    assert canonical(True) != canonical(["truth", 1])
+    assert canonical(True) != canonical(1)
+
+
 RULE = {mode: ArgumentRule(mode=mode) for mode in ("exact", "ignore", "subset", "superset", "allowed")}  # type: ignore[arg-type]
 RULE["keys"] = ArgumentRule(mode="keys", keys=("q", "page.size"))
 

@@ -49,7 +49,10 @@ def test_one_walk_finds_what_the_views_find(trajectory: Trajectory) -> None:
     assert found.trajectories == every
     assert found.pairs_by_trajectory == [call_pairs(each) for each in every]
     assert found.pairs == call_pairs(trajectory, children=True)
-    assert found.model_calls == model_calls(trajectory)
+    views = model_calls(trajectory)
+    assert [each[1:] for each in found.model_calls] == [each[1:] for each in views]
+    # A step that names no model is one of its agent's.
+    assert all(mine[0] == view[0] for mine, view in zip(found.model_calls, views, strict=True) if view[0] is not None)
     assert found.tokens.totals == [total_tokens(usage) for _, _, usage in model_calls(trajectory)]
     assert found.has_acted == any(is_agents(step) for step in steps)
     assert (Action in found.part_types) == any(isinstance(part, Action) for step in steps for part in step.parts)

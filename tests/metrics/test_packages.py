@@ -53,7 +53,7 @@ def test_a_check_of_a_package_is_found(installed: Callable[[str], None]) -> None
         ("seven = nowhere_at_all:seven", "cannot be loaded: ModuleNotFoundError"),
         ("seven = other_checks:eight", "cannot be loaded: AttributeError"),
         ("seven = broken_checks:seven", "cannot be loaded: ZeroDivisionError"),
-        ("seven = json:dumps", "is none; decorate"),
+        ("seven = json:dumps", "is not a metric; decorate"),
     ],
 )
 def test_a_broken_one_is_told_in_one_line(line: str, message: str, installed: Callable[[str], None]) -> None:

@@ -33,7 +33,7 @@ def test_a_path_is_no_url(text: str) -> None:
     ("text", "words"),
     [
         ("s33://b/x", "did you mean s3://"),
-        ("ftp://b/x", "these are: s3://, gs://, az://"),
+        ("ftp://b/x", "known: s3://, gs://, az://"),
         ("http://b/x", "download it"),
         ("file:///x", "name the path itself"),
         ("s3:///x", "names no bucket"),

@@ -53,7 +53,7 @@ def test_nothing_is_lost_in_a_larger_picture() -> None:
 
 
 def test_too_small_is_refused_with_what_it_takes() -> None:
-    with pytest.raises(UsageError, match=r"that width leaves no room to draw: it takes \d+ points more"):
+    with pytest.raises(UsageError, match=r"that width leaves no room to draw: at least \d+ points more are needed"):
         render(FIGURES["comparison"], "svg", width=200)
 
 

@@ -307,9 +307,9 @@ HEAD = 'name = "t"\nversion = "1"\n\n[[rule]]\nid = "R1"\nname = "r"\n'
             r"line 7: 'answer' is not one of final_response, any_response",
         ),
         (HEAD + 'expect = { matches = "(" }\n', r"line 4: rule R1: '\(' is not a regular expression"),
-        (HEAD + 'expect = { in = "any_prompt" }\n', "line 4: rule R1: `expect` demands nothing"),
-        (HEAD + 'when = {}\nexpect = { contains = "a" }\n', "line 4: rule R1: `when` demands nothing"),
-        (HEAD + "expect = { all = [{}] }\n", "line 4: rule R1: `expect` demands nothing"),
+        (HEAD + 'expect = { in = "any_prompt" }\n', "line 4: rule R1: `expect` requires nothing"),
+        (HEAD + 'when = {}\nexpect = { contains = "a" }\n', "line 4: rule R1: `when` requires nothing"),
+        (HEAD + "expect = { all = [{}] }\n", "line 4: rule R1: `expect` requires nothing"),
         (HEAD + "expect = { all = [] }\n", "line 4: rule R1: `expect` requires nothing: all is empty"),
         (HEAD + 'expect = { contains = ["a", ""] }\n', "line 4: rule R1: `expect` requires nothing: contains is empty"),
         (HEAD + "expect = { at_most = 3 }\n", "line 4: rule R1: `expect` has at_most without called"),
@@ -379,3 +379,20 @@ def test_paths_are_found_by_selectors() -> None:
     arguments = {"files": [{"path": "a"}, {"other": 1}, {"path": "b"}], "paths": ["c"], "path": 3}
     assert paths_in(arguments, ["files[].path", "paths[]", "path"]) == ["a", "b", "c"]
     assert paths_in("not an object", ["path"]) == []
+
+
+@pytest.mark.parametrize(
+    ("called", "calls", "reason"),
+    [
+        ("*", 0, "no call failed"),
+        ("*", 1, "a call failed"),
+        ("*", 2, "2 calls failed"),
+        ("bash", 1, "a call of bash failed"),
+    ],
+)
+def test_a_reason_says_that_calls_failed(tmp_path: Path, called: str, calls: int, reason: str) -> None:
+    (tmp_path / "r.toml").write_text(HEAD + f'expect = {{ called = "{called}", failed = true, at_most = 0 }}\n')
+    rules = load_rules(tmp_path / "r.toml")
+    steps = [agent(BASH, ToolResult(name="bash", error="no")) for _ in range(calls)]
+    [score] = rule_scores(sample(user("a"), *steps, agent("done")), rules)
+    assert score.explanation == reason

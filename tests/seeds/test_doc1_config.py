@@ -52,7 +52,7 @@ def test_eval_takes_it_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: 1", "no plan: it has neither tool_mappings nor a rubric or models"),
+        ("a: 1", "not a plan: it has neither tool_mappings nor a rubric or models"),
         ("rubric: x\nrubrik: y", "unknown key 'rubrik'"),
         ("models: [llama]", "the model 'llama' needs its provider in front"),
         ("rubric: 5", "rubric: must be text, not 5"),

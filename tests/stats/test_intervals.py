@@ -160,6 +160,11 @@ def test_shares_that_agree_count_a_case_once() -> None:
         share_over_cases([], 0)
 
 
+def test_a_count_that_squares_beyond_all_floats_has_an_interval() -> None:
+    found = wilson(0.25 * 10**300, 10**300)
+    assert found.value == pytest.approx(0.25) and ends(found) == pytest.approx((0.25, 0.25))
+
+
 def test_independent_trials_are_wilsons() -> None:
     """Where shares spread as independent trials would, or less, as many trials count as there are."""
     found, plain = share_over_cases([0.5] * 200, 400), wilson(200, 400)

@@ -209,7 +209,7 @@ def test_decisions_made_again_stay_with_their_epoch(tmp_path: Path) -> None:
         assert [(one.sample.epoch, one.decisions[0].passed) for one in directory.results()] == [(1, True), (2, False)]
         joined = "select epoch, passed from decisions join samples using (part, number, epoch) order by epoch"
         assert query(tmp_path, joined).rows == [(1, True), (2, False)]
-        with pytest.raises(UsageError, match="which the run does not hold"):
+        with pytest.raises(UsageError, match="which the run does not have"):
             directory.replace_decisions("p", [*answers, answers[0]])
         with pytest.raises(UsageError, match="a decision of profile 'p' among those of 'q'"):
             directory.replace_decisions("q", answers)

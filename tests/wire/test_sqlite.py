@@ -208,6 +208,21 @@ def test_a_database_left_behind_is_read_whole_and_left_as_it_is(tmp_path: Path, 
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("state", STATES)
+def test_a_copy_for_several_readers_is_whole_and_goes_with_its_holder(tmp_path: Path, state: str) -> None:
+    path, amount = left_behind(tmp_path, state)
+    before = contents(tmp_path)
+    with ExitStack() as held:
+        copy = sqlite.copy_database(path, held)
+        assert Path(copy).parent != tmp_path
+        for _ in range(2):
+            with sqlite.reading_copy(path, copy) as database:
+                [(found,)] = sqlite.rows(database, "select sum(amount) from debit")
+                assert found == amount
+        assert contents(tmp_path) == before
+    assert not Path(copy).parent.exists()
+
+
 def test_a_program_that_has_it_open_sees_no_change_either(tmp_path: Path) -> None:
     """Not even in the log's index, where SQLite notes who reads."""
     path = ledger(tmp_path / "x.db", "wal")

@@ -8,6 +8,7 @@ import pytest
 
 from pantrace.model import Sample, Step, Text, ToolCall, Trajectory, Usage
 from pantrace.wire.json import encode, to_plain
+from pantrace.wire.table_row import TableRow
 from pantrace.wire.unread import Ledger
 
 SAMPLE = Sample(
@@ -99,3 +100,23 @@ def test_samples_of_one_document_that_repeat_each_other_keep_their_moments() -> 
         said = tuple(Step(role="agent", parts=(Text(text=each),)) for each in words)
         ledger.model(to_plain(Sample(id=f"{trial}", trajectory=Trajectory(steps=steps + said))))
     assert dict(ledger.closed().missing) == {}
+
+
+def test_a_key_of_null_alone_is_not_missed_and_one_of_a_small_number_is() -> None:
+    ledger = Ledger({})
+    ledger.source("a", b'{"said": "a long enough text", "silent_key": null, "rating_given": 3}')
+    ledger.model({"text": "a long enough text"})
+    found = ledger.closed()
+    assert (found.values, dict(found.missing)) == (2, {"rating_given": 1})
+
+
+def test_rows_that_come_together_are_the_same_as_one_by_one() -> None:
+    names, rows = ("id", "data"), [("row one", b'{"kept": "first text"}'), ("row two", b'{"lost": "second text"}')]
+    one, many = Ledger({}), Ledger({})
+    for values in rows:
+        one.source(hash((names, values)), TableRow(names, values))
+    many.source_rows(names, rows)
+    many.source_rows(names, rows[:1])
+    for ledger in (one, many):
+        ledger.model({"id": ["row one", "row two"], "kept": "first text"})
+    assert one.closed() == many.closed()

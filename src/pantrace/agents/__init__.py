@@ -1,8 +1,8 @@
-"""Agents: adapters that put a case to a running agent.
+"""Agents: adapters that give a case to a running agent.
 
 `cmd:COMMAND`, a preset (`claude`, `codex`, `gemini`, `mini`, `opencode`, `inspect:WORDS`, `adk:FOLDER`),
 `python:module:function`, `openai:MODEL`, `openai-responses:MODEL`, `adk:URL/APP`, `a2a:URL`, `http://…`. Others come
-from the entry point group `pantrace.agents`: a callable that takes what stands behind the colon and gives an Agent.
+from the entry point group `pantrace.agents`: a callable that takes the text after the colon and returns an Agent.
 """
 
 from __future__ import annotations
@@ -47,13 +47,15 @@ class Surroundings:
 
 
 def agent_of(spec: str, around: Surroundings) -> Agent:
-    """The agent that a specification names; UsageError when it names none."""
+    """The agent that a specification such as `openai:MODEL` names; UsageError if it names none."""
     kind, colon, rest = spec.partition(":")
     if kind == "cmd":
         return Command(rest, _options(CommandOptions, around))
     if kind == "python":
+        # Called only to refuse options: one that is silently ignored would look as if it had worked.
         _options(_NoOptions, around)
         return Function(rest, around.recorder)
+    # `adk:` is a server's address or a folder: only the preset further down takes a folder.
     if kind == "adk" and rest.startswith(("http:", "https:")):
         from .adk import Adk
 
@@ -83,6 +85,7 @@ def agent_of(spec: str, around: Surroundings) -> Agent:
     for point in entry_points(group="pantrace.agents", name=kind):
         made: Agent = point.load()(rest)
         return made
+    # Late: most commands name a known agent, and difflib costs start-up time.
     from difflib import get_close_matches
 
     known = [each.partition(":")[0] for each in KINDS]

@@ -1,6 +1,6 @@
 """`a2a:URL`: an agent that speaks the Agent2Agent protocol, JSON-RPC over HTTP.
 
-Spec: https://a2a-protocol.org, method `message/send`; a task that goes on is asked for with `tasks/get`.
+Spec: https://a2a-protocol.org, method `message/send`; a task that is not finished is polled with `tasks/get`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pantrace.model import Media, Part, Step, Text, Unknown
 from .agent import AgentFailed, Answer, Trial
 from .transport import post
 
+# "input-required" is done, too: the agent asks back, and that is its answer to this turn.
 DONE = {"completed", "input-required", "failed", "canceled", "rejected", "auth-required"}
 PAUSE = 0.5
 NAME = "a2a"
@@ -22,7 +23,7 @@ NAME = "a2a"
 
 @dataclass(frozen=True)
 class A2a:
-    """An agent of the Agent2Agent protocol."""
+    """An agent that speaks the Agent2Agent protocol."""
 
     url: str
 
@@ -33,10 +34,12 @@ class A2a:
             "messageId": uuid4().hex,
             "parts": [{"kind": "text", "text": question}],
         }
+        # The context id continues the conversation; without it, the server would begin a new one with each turn.
         if "context" in trial.memory:
             message["contextId"] = trial.memory["context"]
         until = time.monotonic() + trial.seconds
         found = self._call("message/send", {"message": message, "configuration": {"blocking": True}}, trial)
+        # `blocking` is only a wish: a server may answer at once with a task that is still working.
         while found.get("kind") == "task" and _state(found) not in DONE:
             trial.seconds = until - time.monotonic()
             if trial.seconds <= 0:
@@ -64,14 +67,15 @@ def _state(task: dict[str, Any]) -> str:
 def _answer(found: dict[str, Any]) -> Answer:
     if found.get("kind") == "message":
         return Answer(steps=(_step(found),))
-    steps = [_step(each) for each in found.get("history") or () if each.get("role") == "agent"]
+    # The history also contains our own question, which the trial has already.
+    steps = [_step(each) for each in _objects(found.get("history")) if each.get("role") == "agent"]
     status = found.get("status") if isinstance(found.get("status"), dict) else {}
     assert isinstance(status, dict)
     if isinstance(status.get("message"), dict):
         steps.append(_step(status["message"]))
     steps += [
         Step(role="agent", parts=_parts(each), extra={NAME: {"artifact": each.get("artifactId")}})
-        for each in found.get("artifacts") or ()
+        for each in _objects(found.get("artifacts"))
     ]
     answer = Answer(steps=tuple(steps))
     state = _state(found)
@@ -83,12 +87,19 @@ def _answer(found: dict[str, Any]) -> Answer:
     return answer
 
 
+def _objects(items: Any) -> list[dict[str, Any]]:
+    """The objects of a list; a server may send anything in its place, and the trial must end as a failed one."""
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
+
+
 def _step(message: dict[str, Any]) -> Step:
-    return Step(role="agent", id=message.get("messageId"), parts=_parts(message))
+    name = message.get("messageId")
+    return Step(role="agent", id=name if isinstance(name, str) else None, parts=_parts(message))
 
 
 def _parts(owner: dict[str, Any]) -> tuple[Part, ...]:
-    return tuple(_part(each) for each in owner.get("parts") or ())
+    parts = owner.get("parts")
+    return tuple(map(_part, parts)) if isinstance(parts, list) else ()
 
 
 def _part(part: Any) -> Part:

@@ -1,7 +1,7 @@
 """`adk:URL/APP`: an agent behind ADK's API server (`adk api_server`, `adk web`).
 
-A session is made for each trial, with the user and the state that the case states; the server runs it, and the session
-as the server keeps it is the recording.
+Each trial gets its own session, with the user and the state that the case names. The server runs it, and the session
+as the server stores it is the recording.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .transport import post
 
 @dataclass(frozen=True)
 class Adk:
-    """An agent of ADK's."""
+    """An agent behind ADK's API server."""
 
     server: str
     app: str | None
 
     @classmethod
     def at(cls, address: str) -> Adk:
-        """From URL or URL/APP; without an app the case names it."""
+        """From URL or URL/APP; without an app, the case must name it."""
         scheme, _, rest = address.partition("://")
         if scheme not in ("http", "https") or not rest:
             raise UsageError(f"adk:{address} is no address; write adk:http://127.0.0.1:8000/APP")
@@ -48,6 +48,7 @@ class Adk:
             raise AgentFailed("error", f"{self.server} made no session for {app}")
         message = {"role": "user", "parts": [{"text": question}]}
         asked = {"appName": app, "userId": user, "sessionId": session, "newMessage": message}
+        # A run that fails midway has still stored events: they are read below, and become part of the sample.
         failed: AgentFailed | None = None
         try:
             post(f"{self.server}/run", asked, trial)
@@ -69,5 +70,6 @@ def _kept(session: Any, trial: Trial) -> Answer:
     found = next((sample.trajectory for sample in samples if sample.trajectory is not None), None)
     if found is None:
         raise AgentFailed("error", "the server's session is empty")
+    # The server returns the whole session each time, so a later turn replaces the recording of an earlier one.
     trial.memory["whole"] = True
     return Answer(recording=found)

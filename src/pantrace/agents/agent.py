@@ -1,4 +1,4 @@
-"""Agent: whoever can be asked a question. One method, one adapter in each module."""
+"""Agent: anything that can be asked a question. It has one method; each module has one adapter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Trial:
     number: int
     """1-based: which of several trials of the case."""
     workspace: Path
-    """A directory of its own, which is its working directory where it has one."""
+    """A separate directory: the agent's working directory, if it has one."""
     notes: Path
     """A directory beside the workspace, for files of ours that the agent should not find."""
     seconds: float
@@ -34,22 +34,22 @@ class Trial:
     stopped: Event
     """Set when the user wants everything to end."""
     collected: Path | None = None
-    """Where what the agent sends over OpenTelemetry is kept, if anything receives it."""
+    """Where the agent's OpenTelemetry data is stored, if a receiver is running."""
     history: list[Step] = field(default_factory=list)
-    """What was said so far."""
+    """The conversation so far."""
     memory: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one question: steps, or the whole recording that the agent made of itself."""
+    """The result of one question: steps, or the recording that the agent made itself."""
 
     steps: tuple[Step, ...] = ()
     """What happened after the question."""
     recording: Trajectory | None = None
     """The recording of this turn, the question included."""
     note: str | None = None
-    """Something the user should know of it: that no recording was found, what was printed on stderr."""
+    """Something the user should know about it: that no recording was found, what was printed on stderr."""
 
 
 class AgentFailed(Exception):
@@ -58,7 +58,7 @@ class AgentFailed(Exception):
     def __init__(self, status: str, reason: str, answer: Answer | None = None, *, again: bool = False):
         super().__init__(reason)
         self.status = status
-        """error, limit or cancelled, as an outcome says it."""
+        """error, limit or cancelled, as in `Outcome.status`."""
         self.reason = reason
         self.answer = answer or Answer()
         self.again = again
@@ -66,7 +66,7 @@ class AgentFailed(Exception):
 
 
 class Agent(Protocol):
-    """Whoever answers: a command, a server, a function."""
+    """Anything that answers: a command, a server, a function."""
 
     def ask(self, question: str, trial: Trial) -> Answer:
         """Answer the next question of a trial; AgentFailed when there is no answer."""
@@ -74,7 +74,7 @@ class Agent(Protocol):
 
 
 def wanted_session(case: Case) -> dict[str, Any]:
-    """What an eval set says of the session in which a case is asked: app_name, user_id, state."""
+    """What an ADK eval set says about the session of a case: app_name, user_id, state."""
     adk = case.extra.get("adk")
     found = adk.get("session_input") if isinstance(adk, dict) else None
     return found if isinstance(found, dict) else {}

@@ -23,17 +23,17 @@ class ChatOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     base_url: str = OPENAI
     """Address of the server, up to /chat/completions."""
     instructions: str | None = None
-    """What the model is told first."""
+    """The system message."""
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
     rounds: int = 20
-    """How often the model may call tools before it must have answered."""
+    """How often the model may call tools before it must answer."""
 
 
 @dataclass(frozen=True)
 class Chat:
-    """An agent that is a model and a loop."""
+    """An agent that consists of a model and a loop."""
 
     model: str
     options: ChatOptions
@@ -49,11 +49,11 @@ class Chat:
             for name in ("temperature", "max_tokens", "seed")
             if (value := getattr(options, name)) is not None
         }
-        told = messages_to(before, NAME)
+        messages = messages_to(before, NAME)
         if options.instructions is not None:
-            told = [{"role": "system", "content": options.instructions}, *told]
+            messages = [{"role": "system", "content": options.instructions}, *messages]
         tools = [{"type": "function", "function": each} for each in offered(trial.case)]
-        body = {"model": self.model, "messages": told, **settings, **({"tools": tools} if tools else {})}
+        body = {"model": self.model, "messages": messages, **settings, **({"tools": tools} if tools else {})}
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         at = time.time()
         reply = post(f"{options.base_url.rstrip('/')}/chat/completions", body, trial, headers)
@@ -68,7 +68,9 @@ class Chat:
             parts=step.parts,
             at=at,
             ended=time.time(),
+            # The reply's name first: behind an alias (gpt-4.1-mini) it names the dated model that really answered.
             model=reply.get("model") if isinstance(reply.get("model"), str) else self.model,
+            # Local servers often report no usage, or an empty object: unknown, not zero.
             usage=usage_of(usage, NAME) if isinstance(usage, dict) and usage else None,
             stop=reason if isinstance(reason := choice.get("finish_reason"), str) else None,
             settings=settings or None,

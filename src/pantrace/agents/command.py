@@ -12,7 +12,7 @@ import re
 import shlex
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from glob import glob
@@ -34,19 +34,19 @@ and its first 8 characters."""
 
 
 class CommandOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a command is run, and where its recording lies."""
+    """How a command is run, and where its recording is."""
 
     recording: str | None = None
     """File, directory or pattern that holds the recording; {workspace} and {recording} are filled in. Standard output
     otherwise."""
     format: str | None = None
-    """Format of the recording; found out otherwise."""
+    """Format of the recording; detected if not given."""
     resume: str | None = None
     """The command for the second question and those after it; {session} is the id of the recording."""
     whole: bool = False
     """Whether the recording of a later question holds the whole conversation."""
     running_total: bool = False
-    """Whether the tokens of a later question count the earlier ones, too."""
+    """Whether the token counts after a later question include the earlier questions."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class Command:
     options: CommandOptions
 
     def __post_init__(self) -> None:
+        # Checked when the command starts, not at the first question: a typo would otherwise fail every case of the run.
         for line in (self.line, *([self.options.resume] if self.options.resume is not None else [])):
             try:
                 words = shlex.split(line)
@@ -67,7 +68,7 @@ class Command:
             _refuse_misspelt(line)
 
     def missing(self, environment: Mapping[str, str]) -> str | None:
-        """The program, where it is nowhere on the PATH; one with a path of its own may lie in the workspace."""
+        """The program, if it is not on the PATH. One named by a path is not checked: it may be in the workspace."""
         program = from_here(shlex.split(self.line)[0])
         unknown = "/" not in program and "{" not in program
         return program if unknown and shutil.which(program, path=environment.get("PATH")) is None else None
@@ -75,6 +76,7 @@ class Command:
     def ask(self, question: str, trial: Trial) -> Answer:
         line = self.options.resume if self.options.resume is not None and trial.memory.get("session") else self.line
         filled = self._filled(question, trial)
+        # Split first, then filled in: quotes and blanks in a question cannot add words to the command.
         words = [_fill(from_here(word), filled) for word in shlex.split(line)]
         on_input = not any(f"{{{word}}}" in line for word in ("question", "question_file", "case_file"))
         began = time.time()
@@ -93,10 +95,12 @@ class Command:
             remedy = "is it installed, and on the PATH?" if isinstance(error, FileNotFoundError) else "can it be run?"
             raise AgentFailed("error", f"{words[0]} could not be started: {error.strerror} ({remedy})") from None
         except ValueError:
-            # A NUL, or half of a surrogate pair.
+            # A NUL, or half of a surrogate pair: both occur in recorded questions.
             why = "the question, or the id, holds a character that no program can be given"
             raise AgentFailed("error", f"{words[0]} could not be started: {why}") from None
+        # Read before the exit code is looked at: an agent that failed has often recorded how far it got.
         answer = self._answer(done, filled, trial, began)
+        # Without `resume` each turn is a new conversation, and the scores of later turns would look like bad memory.
         if trial.history and self.options.resume is None and answer.note is None:
             answer = replace(answer, note=f"{words[0]} was not told of the earlier turns (--option resume=COMMAND)")
         if done.over is not None:
@@ -119,7 +123,9 @@ class Command:
         state_file = trial.notes / "state.json"
         state_file.write_bytes(encode(wanted_session(trial.case).get("state") or {}))
         question_file = trial.notes / "question.txt"
+        # "replace": half of a surrogate pair cannot be written to a file.
         question_file.write_bytes(question.encode("utf-8", "replace"))
+        # One id for all turns of the trial: {session} of the next turn must be the one that the agent was started with.
         own = trial.memory.setdefault("uuid", str(uuid4()))
         return {
             "question": question,
@@ -151,7 +157,7 @@ class Command:
 
 
 def _printed(done: Finished, trial: Trial, format_name: str | None) -> Answer:
-    """What was printed: a recording where a format claims it, else the answer itself."""
+    """What was printed: a recording if a format claims it, otherwise the answer itself."""
     if not done.printed.strip():
         return Answer()
     trial.notes.mkdir(parents=True, exist_ok=True)  # the agent may have deleted it
@@ -160,12 +166,12 @@ def _printed(done: Finished, trial: Trial, format_name: str | None) -> Answer:
     try:
         return _recorded(trial.read(path, format_name), trial)
     except ReadError as error:
-        note = f"what it printed is no {format_name}: {error}" if format_name is not None else None
+        note = f"its output is not {format_name}: {error}" if format_name is not None else None
         return Answer(steps=_said(done.printed), note=note)
 
 
 def _collected(done: Finished, trial: Trial, folder: Path) -> Answer:
-    """What OpenTelemetry told of the agent; what it printed is its answer where no span tells one."""
+    """What the agent sent over OpenTelemetry. If no span has an answer, what it printed is the answer."""
     try:
         answer = _recorded(trial.read(folder, "otlp"), trial)
     except ReadError as error:
@@ -178,7 +184,7 @@ def _collected(done: Finished, trial: Trial, folder: Path) -> Answer:
 
 
 def _recorded(samples: list[Sample], trial: Trial) -> Answer:
-    """The recording of this trial: the one that is largest, where sub-agents stand beside their caller."""
+    """The recording of this trial: the largest one, if sub-agents were recorded next to their caller."""
     found = [sample.trajectory for sample in samples if sample.trajectory is not None and sample.trajectory.steps]
     if not found:
         return Answer(note="its recording is empty")
@@ -196,13 +202,18 @@ def _said(printed: bytes) -> tuple[Step, ...]:
 def _changed(pattern: str, since: float) -> list[Path]:
     """The files and folders of that name or pattern that this run wrote."""
     found = [Path(each) for each in sorted(glob(os.path.expanduser(pattern), recursive=True))]  # noqa: PTH111, PTH207
-    # File systems round times; what lay there before is older than a second.
-    return [each for each in found if each.exists() and (each.is_dir() or each.stat().st_mtime >= since - 1)]
+    # A second's grace, because file systems round times; what was there before the run is older than that.
+    return [each for each in found if any(file.stat().st_mtime >= since - 1 for file in _files(each))]
+
+
+def _files(place: Path) -> Iterator[Path]:
+    """A file, or all files of a folder: the time of a folder does not change when a file in it grows."""
+    return (each for each in ([place] if not place.is_dir() else place.rglob("*")) if each.is_file())
 
 
 def from_here(word: str, *, folders: bool = False) -> str:
-    """A file beside whoever typed the command is found from the workspace, too: `python agent.py`, `shop.py@solver`.
-    `folders`: so is a folder."""
+    """The absolute path of a word that names a file in the user's folder: `python agent.py` and `shop.py@solver` must
+    work although the agent runs in its workspace. `folders`: also of a folder."""
     place, at, name = word.partition("@")
     named = Path(place)
     try:
@@ -213,7 +224,7 @@ def from_here(word: str, *, folders: bool = False) -> str:
 
 
 def _refuse_misspelt(line: str) -> None:
-    """A word in braces that is nearly one of ours would reach the program as it stands, for every case."""
+    """Refuse a word in braces that is nearly one of WORDS: it would reach the program unchanged, for every case."""
     for word in re.findall(r"\{([a-z_0-9]+)\}", line):
         close = get_close_matches(word, WORDS, n=1, cutoff=0.75)
         if close and word not in WORDS:
@@ -221,9 +232,9 @@ def _refuse_misspelt(line: str) -> None:
 
 
 def _fill(text: str, filled: dict[str, str]) -> str:
-    """Only our own words in braces are filled in: a JSON example in a command stays what it is."""
+    """Fill in WORDS, and nothing else in braces: a JSON example in a command stays as it is."""
     for word in WORDS:
-        # The question comes last, so that its own braces stay as they are.
+        # The question comes last: a question that contains "{workspace}" must not have it filled in.
         if word != "question":
             text = text.replace(f"{{{word}}}", filled[word])
     return text.replace("{question}", filled["question"])

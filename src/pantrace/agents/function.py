@@ -1,8 +1,8 @@
 """`python:module:function`: a function that takes a question.
 
-It is given what its parameters ask for by name: `question`, `case`, `history` (what was said so far, in OpenAI's
-words), `workspace`, `recorder`. A single parameter of any other name gets the question. It may be async. It returns
-its answer as text, or nothing where it used the recorder.
+Its parameters get values by name: `question`, `case`, `history` (the conversation so far, as OpenAI messages),
+`workspace`, `recorder`. A single parameter of any other name gets the question. It may be async. It returns its answer
+as text, or nothing if it used the recorder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KNOWN = ("question", "case", "history", "workspace", "recorder")
 
 
 class Recording(Protocol):
-    """What a function records itself with."""
+    """The recorder that a function is given."""
 
     def finish(self) -> Sample: ...
 
@@ -38,12 +38,13 @@ MakeRecorder = Callable[[Path, Case], Recording]
 
 @dataclass(frozen=True)
 class Function:
-    """An agent that is a function of this process."""
+    """An agent that is a function in this process."""
 
     place: str
     """module:function."""
     recorder: MakeRecorder
 
+    # A wrong name must fail before the first case is asked.
     def __post_init__(self) -> None:
         function(self.place)
 
@@ -58,6 +59,7 @@ class Function:
             "workspace": trial.workspace,
             "recorder": recorder,
         }
+        # A thread of its own, so that a function that never returns can be left at its time limit.
         thread = _Call(target, {name: given[known] for known, name in wanted.items()})
         thread.start()
         until = time.monotonic() + trial.seconds
@@ -65,7 +67,7 @@ class Function:
             thread.join(min(left, 0.2))
         steps = _steps(recorder)
         if thread.is_alive():
-            # A thread cannot be ended from outside: it is left alone, and ends with the program.
+            # A thread cannot be ended from outside; this one is a daemon and ends with the program.
             if trial.stopped.is_set():
                 raise AgentFailed("cancelled", f"{self.place} was stopped", Answer(steps=steps))
             raise AgentFailed("limit", f"{self.place} took longer than {trial.seconds:g} s", Answer(steps=steps))
@@ -97,7 +99,7 @@ async def _awaited(result: Any) -> Any:
 
 
 def function(place: str) -> Callable[..., Any]:
-    """The function of `module:function`; modules beside the caller count, as with `python -m`."""
+    """The function named by `module:function`; modules in the current folder are found, as with `python -m`."""
     module, colon, name = place.partition(":")
     if not colon or not module or not name:
         raise UsageError(f"python:{place} names no function; write python:package.module:function")
@@ -111,13 +113,13 @@ def function(place: str) -> Callable[..., Any]:
     except (ImportError, AttributeError) as error:
         raise UsageError(f"python:{place} cannot be loaded: {error}") from None
     if not callable(found):
-        raise UsageError(f"python:{place} is no function")
+        raise UsageError(f"python:{place} is not a function")
     target: Callable[..., Any] = found
     return target
 
 
 def _wanted(target: Callable[..., Any], place: str) -> dict[str, str]:
-    """Which of our values go to which parameter."""
+    """Which value goes to which parameter."""
     names = [
         each.name
         for each in inspect.signature(target).parameters.values()
@@ -129,6 +131,7 @@ def _wanted(target: Callable[..., Any], place: str) -> dict[str, str]:
     found = {name: name for name in names if name in KNOWN}
     unnamed = [name for name in names if name not in KNOWN and name in required]
     if unnamed and "question" not in found:
+        # `def answer(prompt)` is an agent, too: people should not have to rename a parameter.
         found["question"] = unnamed.pop(0)
     if unnamed:
         raise UsageError(f"python:{place} wants {', '.join(unnamed)}; an agent is given {', '.join(KNOWN)}")
@@ -143,7 +146,7 @@ def _steps(recorder: Recording | None) -> tuple[Step, ...]:
 
 
 def _answer(result: Any, steps: tuple[Step, ...], place: str) -> Answer:
-    # The question is recorded by whoever asks it; a function that records it again means the same one.
+    # The trial has recorded the question already; a function that records it, too, means the same one.
     own = steps[1:] if steps and steps[0].role == "user" else steps
     if isinstance(result, Sample):
         return Answer(recording=result.trajectory)
@@ -151,5 +154,5 @@ def _answer(result: Any, steps: tuple[Step, ...], place: str) -> Answer:
         return Answer(steps=(*own, Step(role="agent", parts=(Text(text=result),))))
     if result is None and own:
         return Answer(steps=own)
-    why = "nothing" if result is None else f"a {type(result).__name__}, which is no text"
+    why = "nothing" if result is None else f"a {type(result).__name__} instead of text"
     raise AgentFailed("error", f"{place} returned {why}", Answer(steps=own))

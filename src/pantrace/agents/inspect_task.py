@@ -1,4 +1,4 @@
-"""A task for `inspect eval` that holds one question: the one that is put to the user's solver in this trial.
+"""A task for `inspect eval` with one question: the one that the user's solver must answer in this trial.
 
 Inspect AI loads this file by its path; nothing in pantrace imports it."""
 

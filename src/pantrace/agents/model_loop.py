@@ -1,7 +1,7 @@
-"""A model as an agent: it is asked, its calls are answered by stubs, and it is asked again until it calls nothing.
+"""A model as an agent: it is asked, stubs answer its tool calls, and it is asked again until it calls no more tools.
 
 A case may list tools and the calls that are expected, with their outcomes. The model is offered these tools; a call is
-answered with the outcome of the expected call of that name, else with an error.
+answered with the outcome of the expected call of that name, otherwise with an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OPENAI = "https://api.openai.com/v1"
 
 
 def answer_with(ask_model: Callable[[list[Step]], Step], question: str, trial: Trial, rounds: int) -> Answer:
-    """Put a question to a model. `ask_model` takes all that was said so far and gives the model's next step."""
+    """Ask a model a question. `ask_model` takes the conversation so far and returns the model's next step."""
     steps: list[Step] = []
     before = [*trial.history, Step(role="user", parts=(Text(text=question),))]
     until = time.monotonic() + trial.seconds
@@ -27,8 +27,10 @@ def answer_with(ask_model: Callable[[list[Step]], Step], question: str, trial: T
         try:
             step = ask_model([*before, *steps])
         except AgentFailed as failed:
+            # The steps before the failure are worth keeping: they become the sample's trajectory.
             raise AgentFailed(failed.status, failed.reason, Answer(steps=tuple(steps)), again=failed.again) from None
         steps.append(step)
+        # The provider's own tools (a web search) arrive with their results; only the others need a stub.
         answered = {part.call_id for part in step.parts if isinstance(part, ToolResult)}
         calls = [part for part in step.parts if isinstance(part, ToolCall) and part.id not in answered]
         if not calls:
@@ -38,7 +40,7 @@ def answer_with(ask_model: Callable[[list[Step]], Step], question: str, trial: T
 
 
 def offered(case: Case) -> Iterator[dict[str, Any]]:
-    """The tools of a case, each with its name and the schema of its arguments as far as the case tells them."""
+    """The tools of a case, each with its name and as much of its arguments' schema as the case tells."""
     names = dict.fromkeys([*(case.available_tools or ()), *(call.name for call in case.expected_calls or ())])
     for name in names:
         arguments = next((call.arguments for call in case.expected_calls or () if call.name == name), None)

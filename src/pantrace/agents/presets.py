@@ -17,7 +17,7 @@ from .command import Command, CommandOptions, from_here
 
 @dataclass(frozen=True)
 class Preset:
-    """A program that pantrace knows how to ask."""
+    """A program that pantrace knows how to run."""
 
     first: str
     """{more} is what the user adds."""
@@ -26,11 +26,11 @@ class Preset:
     recording: str | None = None
     format: str | None = None
     whole: bool = False
-    """Whether what it records after a later question holds the earlier ones, too."""
+    """Whether the recording after a later question contains the earlier ones."""
     running_total: bool = False
-    """Whether the tokens told after a later question count the earlier ones, too."""
+    """Whether the token counts after a later question include the earlier questions."""
     places: str | None = None
-    """Its added words may name files and folders beside the user; this is what they have to name at least."""
+    """If set, the added words may name files and folders in the user's folder; this text says what they must name."""
     folder: bool = False
     """Whether the first of them is a folder."""
 
@@ -39,11 +39,12 @@ INSPECT_TASK = Path(__file__).parent / "inspect_task.py"
 """Only its path is used: `inspect eval` loads it, in the environment that has inspect_ai."""
 
 _TASK = shlex.quote(f"{INSPECT_TASK}@ask")
-# Nothing is written beside the agent: sessions and artifacts lie where the trial's notes are.
+# By default ADK writes sessions and artifacts into the agent's folder, where trials at the same time would mix them.
 _STORES = "--session_service_uri sqlite:///{recording}.db --artifact_service_uri file://{recording}.artifacts"
 
 PRESETS: dict[str, Preset] = {
     "opencode": Preset(
+        # `--`, here and below: a question that begins with a dash must not be taken for an option.
         first="opencode run --format json {more} -- {question}",
         again="opencode run --format json --session {session} {more} -- {question}",
         format="opencode",
@@ -57,10 +58,10 @@ PRESETS: dict[str, Preset] = {
         first="codex exec --json --skip-git-repo-check {more} -- {question}",
         again="codex exec --json --skip-git-repo-check {more} resume {session} -- {question}",
         format="codex",
-        running_total=True,  # 0.166.0 tells the session's tokens at the end of each turn
+        running_total=True,  # 0.166.0 reports the tokens of the whole session at the end of each turn
     ),
     "gemini": Preset(
-        # Trials at the same time write below one folder: a file's name ends with the first 8 characters of its id.
+        # Trials that run at the same time share a folder: a file's name ends with the first 8 characters of its id.
         first="gemini --session-id {uuid} {more} --prompt={question}",
         again="gemini --resume {uuid} {more} --prompt={question}",
         recording="~/.gemini/tmp/*/chats/*-{uuid8}.json*",
@@ -68,12 +69,13 @@ PRESETS: dict[str, Preset] = {
         whole=True,
     ),
     "mini": Preset(
+        # `--task=` instead of `--`: the same protection for programs that take the question as an option's value.
         first="mini --yolo --exit-immediately --output {recording} {more} --task={question}",
         recording="{recording}",
         format="mini-swe-agent",
     ),
     "inspect": Preset(
-        # A solver or an agent of the user's answers the one question that the task holds.
+        # The user's solver or agent answers the one question of our task.
         first=f"inspect eval {_TASK} --log-dir {{recording}} --display plain {{more}}",
         recording="{recording}",
         format="inspect",
@@ -101,6 +103,7 @@ def preset_of(name: str, more: str) -> Command:
             words = shlex.split(more)
         except ValueError as error:
             raise UsageError(f"{more!r} cannot be split into words: {error}") from None
+        # `adk run` would fail for every case, with a traceback of its own.
         if found.folder and not Path(words[0]).is_dir():
             raise UsageError(f"{name}:{words[0]}: there is no such folder; {name}: needs {found.places}")
         more = shlex.join(from_here(word, folders=True) for word in words)

@@ -1,4 +1,4 @@
-"""A process that cannot get out of hand: bounded in time and in what it prints, and gone with all its children."""
+"""A process with limits on its time and output; when it ends, all its children end with it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from uuid import uuid4
 
 STOPPED = "was stopped"
 MARK = "PANTRACE_PROCESS"
-"""A variable by which all that a process started is found again."""
+"""An environment variable by which everything that a process started can be found."""
 GRACE = 3.0
-"""Seconds between being asked to end and being ended."""
+"""Seconds between SIGTERM and SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Finished:
     """How a process ended."""
 
     code: int | None
-    """Its exit code; None when it was ended from here."""
+    """Its exit code; None if we ended it."""
     printed: bytes
     complained: bytes
-    """What it wrote to stderr, the last of it."""
+    """The last part of what it wrote to stderr."""
     over: str | None = None
-    """Which limit it went over."""
+    """Which limit it exceeded."""
 
 
 class _Drain(threading.Thread):
-    """Reads a pipe to its end and keeps as much as allowed."""
+    """Reads a pipe to its end and keeps as much as allowed. Without a reader, a full pipe would block the process."""
 
     def __init__(self, pipe: IO[bytes], most: int, last: bool = False):
         super().__init__(daemon=True)
@@ -48,6 +48,7 @@ class _Drain(threading.Thread):
         while chunk := self._pipe.read1(65536):  # type: ignore[attr-defined]
             self.kept += chunk
             if len(self.kept) > self._most:
+                # Of stderr the end is kept, because the last lines say why a program died; of stdout the beginning.
                 if self._last:
                     del self.kept[: -self._most]
                 else:
@@ -74,7 +75,7 @@ def run_process(
         stdin=subprocess.PIPE if said is not None else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # A group of its own: whatever it starts ends with it.
+        # A separate process group, so that its children can be ended with it.
         start_new_session=True,
     )
     assert process.stdout is not None and process.stderr is not None
@@ -82,11 +83,14 @@ def run_process(
     for each in drains:
         each.start()
     if said is not None:
+        # In a thread: a program that prints before it reads would block us, and we it.
         threading.Thread(target=_feed, args=(process, said), daemon=True).start()
     over = _wait(process, drains[0], stopped, seconds, most)
+    # Also after a normal end: an agent may leave a server running, which would hold the pipes open.
     _end_group(process)
     _end_marked(mark.encode())
     for each in drains:
+        # With a limit: a process that we may not end can still hold a pipe.
         each.join(GRACE)
     code = None if over else process.returncode
     return Finished(code, bytes(drains[0].kept), bytes(drains[1].kept), over)
@@ -117,11 +121,11 @@ def _feed(process: subprocess.Popen[bytes], said: bytes) -> None:
         process.stdin.write(said)
         process.stdin.close()
     except OSError:
-        pass  # It does not want to hear more; that is its own affair.
+        pass  # It closed its input before reading all of the question, which is not an error.
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ask the process and all that it started to end, then make them."""
+    """Ask the process group to end, and kill what is left of it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -134,8 +138,9 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end_marked(mark: bytes) -> None:
-    """End what left the group (a daemon): it inherited a variable that no other process has. Where the system does not
-    show the variables of processes, there is no such search."""
+    """Kill what has left the group (a daemon): it inherited a variable that no other process has. Systems without
+    /proc do not show variables; there, nothing is found."""
+    # Several rounds: a process may fork between our look and our signal.
     for _ in range(20):
         found = [int(each.name) for each in Path("/proc").glob("[0-9]*") if mark in _variables(each)]
         if not found:

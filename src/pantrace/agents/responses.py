@@ -1,7 +1,7 @@
-"""`openai-responses:MODEL`: a model behind a server that speaks OpenAI's Responses, with the case's tools as stubs.
+"""`openai-responses:MODEL`: a model behind a server that speaks OpenAI's Responses API, with the case's tools as stubs.
 
-Every request holds all items so far as the server gave them, reasoning and ids included. Unlike `previous_response_id`,
-this works with servers that keep nothing.
+Every request contains all items so far as the server sent them, with reasoning and ids. Unlike `previous_response_id`,
+this works with servers that store nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .transport import post
 
 NAME = "openai-responses"
 _READ = ("id", "model", "output", "usage", "created_at", "status", "tools")
-"""What is read of a response, and the tools, which it repeats from the case."""
+"""Keys of a response that are read, and `tools`, which only repeats the case."""
 
 
 class ResponsesOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,19 +31,19 @@ class ResponsesOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=
     base_url: str = OPENAI
     """Address of the server, up to /responses."""
     instructions: str | None = None
-    """What the model is told first."""
+    """The system message."""
     temperature: float | None = None
     max_tokens: int | None = None
-    """Most tokens of a response, thoughts included; Responses calls it max_output_tokens."""
+    """Maximum tokens of a response, reasoning included; the API calls it max_output_tokens."""
     effort: str | None = None
-    """How much a reasoning model thinks: low, medium, high and what else it knows."""
+    """How much a reasoning model thinks: low, medium, high, or another level that it knows."""
     rounds: int = 20
-    """How often the model may call tools before it must have answered."""
+    """How often the model may call tools before it must answer."""
 
 
 @dataclass(frozen=True)
 class Responses:
-    """An agent that is a model and a loop."""
+    """An agent that consists of a model and a loop."""
 
     model: str
     options: ResponsesOptions
@@ -63,7 +63,7 @@ class Responses:
         body = {"model": self.model, "input": [item for step in before for item in step_items(step, NAME)], **settings}
         if options.instructions is not None:
             body["instructions"] = options.instructions
-        # Strict is the default here, and these schemas do not say which arguments there are.
+        # Strict is the default of this API, and refuses schemas that do not list all arguments, as ours do not.
         if tools := [{"type": "function", **each, "strict": False} for each in offered(trial.case)]:
             body["tools"] = tools
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
@@ -73,6 +73,7 @@ class Responses:
 
     def _step(self, reply: Any, at: float, settings: dict[str, Any]) -> Step:
         match reply:
+            # This API reports failures with status 200 and an `error` in the body.
             case {"error": {"message": str(why)}} | {"status": "failed" | "cancelled" as why}:
                 raise AgentFailed("error", f"the server gave no response: {why}")
             case {"output": list(items)} if all(isinstance(each, dict) for each in items):
@@ -80,6 +81,7 @@ class Responses:
             case _:
                 raise AgentFailed("error", "the server's reply has no output of items (is it a server of Responses?)")
         details = reply.get("incomplete_details")
+        # "incomplete" alone does not say whether the length or a filter stopped it.
         stop = details.get("reason") if isinstance(details, dict) else reply.get("status")
         rest = rest_of(reply, _READ)
         return Step(

@@ -15,11 +15,11 @@ from .transport import post
 
 
 class WebOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is sent, and where the answer stands."""
+    """What is sent, and where the answer is in the reply."""
 
     body: str = '{"question": "{question}", "session": "{session}"}'
-    """JSON that is sent. Texts in it may hold {question}, {case_id}, {session}; the text "{case}" becomes the case as
-    an object, "{history}" the conversation so far in OpenAI's words."""
+    """JSON that is sent. Texts in it may contain {question}, {case_id}, {session}; the text "{case}" becomes the case
+    as an object, "{history}" the conversation so far as OpenAI messages."""
     reply: str = "answer"
     """Path of the answer in what comes back: answer, choices.0.message.content."""
     session: str | None = None
@@ -28,12 +28,13 @@ class WebOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Web:
-    """An agent behind an address."""
+    """An agent behind a URL."""
 
     url: str
     options: WebOptions
     key: str | None = None
 
+    # A wrong template must fail before the first case is asked.
     def __post_init__(self) -> None:
         self._template()
 
@@ -41,7 +42,7 @@ class Web:
         try:
             return decode_document(self.options.body.encode())
         except ReadError as error:
-            raise UsageError(f"--option body is no JSON: {error}") from None
+            raise UsageError(f"--option body is not JSON: {error}") from None
 
     def ask(self, question: str, trial: Trial) -> Answer:
         filled = {
@@ -69,9 +70,11 @@ def _filled(template: Any, filled: dict[str, Any]) -> Any:
         return [_filled(value, filled) for value in template]
     if not isinstance(template, str):
         return template
+    # The whole text is one word: the value keeps its type, so that a case arrives as an object and not as text.
     if template in filled:
         return filled[template]
     for word, value in filled.items():
+        # The question comes last, as in `command`: braces in it must not be filled in.
         if word != "{question}" and isinstance(value, str):
             template = template.replace(word, value)
     return template.replace("{question}", filled["{question}"])

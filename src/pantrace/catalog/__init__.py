@@ -1,5 +1,5 @@
-"""What is known about models and producers, as dated data: prices, context windows, what token counts mean. An unknown
-model has neither price nor window."""
+"""Facts about models and producers, as dated data: prices, context windows, what token counts mean. An unknown model
+has neither a price nor a window."""
 
 from __future__ import annotations
 

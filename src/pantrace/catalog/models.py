@@ -17,7 +17,7 @@ from pantrace.wire.times import from_iso
 from pantrace.wire.toml import parse
 
 _LONGEST_NAME = 200
-"""Letters: no model is called by more, and the patterns below take time with the square of them."""
+"""In characters. No model has a longer name, and the patterns below take quadratic time on hostile ones."""
 # gemini-2.5-flash-001, claude-haiku-4-5@20251001, gpt-4o-2024-08-06, gemini-2.5-flash-preview-09-2025, ...-v1:0. One or
 # two digits alone are no version suffix: claude-opus-4-9 is another model than claude-opus-4.
 _VERSION = re.compile(
@@ -46,14 +46,14 @@ class LongRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rates of calls with a long input."""
 
     above: int
-    """They hold for calls with more input tokens than this."""
+    """They apply to calls with more input tokens than this."""
 
 
 class DatedRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rates that hold from a day on, until the next ones begin."""
+    """Rates that apply from a day on, until the next ones begin."""
 
     valid_from: str | None = None
-    """The first day on which they hold: YYYY-MM-DD, in UTC. None: from the beginning."""
+    """The first day on which they apply: YYYY-MM-DD, in UTC. None: from the beginning."""
     long: LongRates | None = None
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class DatedRates(Rates, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def begin(self) -> float:
-        """When they begin to hold, in UTC epoch seconds."""
+        """When they begin to apply, in UTC epoch seconds."""
         found = from_iso(self.valid_from) if self.valid_from is not None else None
         return found if found is not None else float("-inf")
 
@@ -73,7 +73,7 @@ class Model(DatedRates, frozen=True, kw_only=True, forbid_unknown_fields=True):
     past: tuple[DatedRates, ...] = ()
     """What it cost before, oldest first."""
     announced: tuple[DatedRates, ...] = ()
-    """What the vendor says that it will cost, nearest first."""
+    """What the vendor has announced that it will cost, nearest first."""
     window: int | None = None
     """Input tokens that fit into a call."""
 
@@ -81,16 +81,18 @@ class Model(DatedRates, frozen=True, kw_only=True, forbid_unknown_fields=True):
         DatedRates.__post_init__(self)
         begins = [each.begin for each in self.timeline]
         if begins != sorted(set(begins)):
+            # With two rates for one day, the cost would depend on the order of the lines.
             raise ValueError("`valid_from` must name a later day each time: past rates, the row, announced rates")
 
     @property
     def timeline(self) -> tuple[DatedRates, ...]:
-        """All its rates, in the order in which they hold."""
+        """All its rates, in the order in which they apply."""
         return (*self.past, self, *self.announced)
 
     def rates_at(self, at: float | None) -> DatedRates:
-        """The rates of a call made then (UTC epoch seconds). One whose time is not known has the row's own, one from
-        before all of them the oldest."""
+        """The rates of a call made at that time (UTC epoch seconds). A call whose time is unknown gets the row's own
+        rates, and a call older than all rates gets the oldest."""
+        # Never today's date instead: the same recording must cost the same next year.
         if at is None or not (self.past or self.announced):
             return self
         held = [each for each in self.timeline if each.begin <= at]
@@ -111,8 +113,8 @@ class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, eq=
         return f"{self.name}@{self.date}"
 
     def find(self, name: str | None) -> Model | None:
-        """The model of that name: exactly, without its provider's prefix, or without the version suffix behind the
-        longest name that fits; None when the table does not know it."""
+        """The model of that name: the exact name, the name without its provider's prefix, or the longest known name
+        that is followed by a version suffix; None if there is none."""
         return _find(self, name) if name and len(name) <= _LONGEST_NAME else None
 
 
@@ -121,6 +123,7 @@ def _find(table: Catalog, name: str) -> Model | None:
     full = name.lower()
     last = full.rpartition("/")[2]
     bare = _PROVIDER.sub("", last, count=1)
+    # The full name first: a user's own table may price a model of one provider ("openrouter/x") differently.
     for spelled in dict.fromkeys((full, last, bare, _BEDROCK.sub("", bare, count=1), _DOTTED.sub("-", bare))):
         if (found := _versioned(table.models, spelled)) is not None:
             return found
@@ -130,6 +133,7 @@ def _find(table: Catalog, name: str) -> Model | None:
 def _versioned(models: dict[str, Model], name: str) -> Model | None:
     if name in models:
         return models[name]
+    # From the end, so that the longest known name wins: gpt-4o-mini-2024-07-18 is a gpt-4o-mini and not a gpt-4o.
     for end in range(len(name) - 1, 0, -1):
         if name[end] in "-@" and name[:end] in models and _VERSION.fullmatch(name, end):
             return models[name[:end]]
@@ -140,12 +144,15 @@ def _versioned(models: dict[str, Model], name: str) -> Model | None:
 def catalog(path: str | None = None) -> Catalog:
     """The shipped table; with a path, that file's models in front of it. A file is read once per process."""
     shipped = _parse(files("pantrace.catalog").joinpath("models.toml").read_text("utf-8"), "models.toml")
+    # Without a path nothing of the user's is read: a metric is a pure function of its sample and settings.
     if path is None:
         return shipped
     own = _parse(read_text(Path(path)), path)
     if own.currency != shipped.currency:
         raise UsageError(f"{path}: prices must be in {shipped.currency}, not {own.currency}")
+    # The user's own prices win, model by model; all other models keep the shipped ones.
     models = {**shipped.models, **{name.lower(): model for name, model in own.models.items()}}
+    # Both names, since scores cite the version: a cost may come from either table.
     return Catalog(name=f"{own.name}@{own.date}+{shipped.name}", date=shipped.date, models=models)
 
 
@@ -158,8 +165,8 @@ def _parse(text: str, path: str) -> Catalog:
 
 def cost_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | None = None) -> float:
     """What a call costs: fresh input, cached input, written cache and output, each at its own rate. The total of many
-    calls (not `one_call`) is no long call, however long it is. `at`: when it was made, in UTC epoch seconds; None means
-    not known, and then it has the price of the table's date."""
+    calls (`one_call=False`) never gets the rates for long calls. `at`: when it was made, in UTC epoch seconds; None
+    means unknown, and then the price is that of the table's date."""
     return costs_usd(usage, model, one_call=one_call, at=at)[0]
 
 
@@ -174,6 +181,7 @@ def costs_usd(usage: Usage, model: Model, *, one_call: bool = True, at: float | 
     long = dated.long if one_call else None
     rates: Rates = long if long is not None and (usage.input or 0) > long.above else dated
     read, written = usage.cache_read or 0, usage.cache_write or 0
+    # Never below zero: Anthropic's input excludes the cache, and a reader may meet such numbers without knowing it.
     fresh = max((usage.input or 0) - read - written, 0) * rates.input
     output = (usage.output or 0) * rates.output
     if not read and not written:

@@ -1,4 +1,4 @@
-"""The command line: one file per command; the only room that prints and exits."""
+"""The command line: one file per command; the only layer that prints and exits."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ GROUPS = {
         "schema": "Print the JSON Schema of the native format.",
     },
 }
-"""Commands by what a person wants, the common ones first."""
+"""Commands by purpose, the common ones first. Here and not in the modules, so that --help imports none of them."""
 
 COMMANDS = {name: told for group in GROUPS.values() for name, told in group.items()}
 
@@ -69,9 +69,10 @@ unreadable input, 3 could not decide. Shell completion: docs/commands.md.
 
 
 class _ReaderGone(Exception):
-    """Nobody reads what we print any more (`| head`)."""
+    """The reader of our output has closed the pipe (`| head`)."""
 
 
+# Importing all commands would import the whole program: --help of one command may cost at most 6 bare Pythons.
 class Lazy(click.Group):
     """A group that loads a command's module when the command is used."""
 
@@ -88,11 +89,12 @@ class Lazy(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise _ReaderGone from None  # click would end with 1, which says that something failed a gate
+            raise _ReaderGone from None  # click would exit with 1, which means that a gate failed
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in GROUPS.items():
             with formatter.section(title):
+                # Padded, so that the columns of all groups line up.
                 formatter.write_dl([(name.ljust(9), told) for name, told in commands.items()])
 
     def resolve_command(
@@ -123,14 +125,15 @@ def cli() -> None:
 
 
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
-"""A group that is named without a command; older versions of click print the help themselves."""
+"""Raised for `pantrace` without a command; older versions of click print the help themselves."""
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run a command; every foreseen trouble ends in one sentence and an exit code."""
+    """Run a command; every expected error ends in one sentence and an exit code."""
     _open_closed_streams()
     try:
         code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
+        # Here, where a full disk or a closed pipe can still become an exit code; at interpreter exit it could not.
         sys.stdout.flush()
         _tell_unverified()
         sys.exit(code if isinstance(code, int) else 0)
@@ -150,13 +153,14 @@ def main(arguments: list[str] | None = None) -> Any:
         _complain(str(error))
         sys.exit(error.exit_code)
     except (BrokenPipeError, _ReaderGone):
-        # Nothing is left to say, not even at interpreter exit. The code is the one that shells give to whoever ends
-        # like that: not 0, since a gate may have come to no end.
+        # Print nothing more, not even at interpreter exit. The exit code is that of a process killed by SIGPIPE, not
+        # 0, because a gate may not have been decided.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as error:
+        # A traceback helps only us; users get one sentence.
         if os.environ.get("PANTRACE_DEBUG"):
             raise
         where = f"{str(error.filename)[:200]}: " if error.filename else ""
@@ -170,11 +174,12 @@ def main(arguments: list[str] | None = None) -> Any:
             raise
         what = f"{type(error).__name__}: {error}"
         _complain(f"internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)")
+        # Not 1 or 2: a bug of ours must not look like a failed gate or like wrong usage. 70 is EX_SOFTWARE.
         sys.exit(70)
 
 
 def _complain(text: str) -> None:
-    """An error, on stderr: what happened, where, and what to do."""
+    """Print an error on stderr: what happened, where, and what to do."""
     from .output import folded, harmless, width_of
 
     line = folded(f"error: {harmless(text)}", width_of(sys.stderr), "       ")
@@ -182,13 +187,13 @@ def _complain(text: str) -> None:
 
 
 def _in_colour() -> bool | None:
-    """Never where the person has said so; else as click finds it: on a terminal."""
+    """Never if NO_COLOR is set; otherwise click decides: only on a terminal."""
     return False if os.environ.get("NO_COLOR") else None
 
 
 def _open_closed_streams() -> None:
-    """What a caller has closed (`2>&-`) leads nowhere. Otherwise the next file to be opened would get its number, and
-    with it what is printed."""
+    """Point streams that the caller has closed (`2>&-`) to nowhere. Otherwise the next file that we open gets the
+    stream's number, and our messages are written into it."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             stream = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115, PTH123 -- pathlib is slow to import; as long as the process
@@ -196,7 +201,7 @@ def _open_closed_streams() -> None:
 
 
 def _tell_unverified() -> None:
-    """Say which run directories were believed without proof; asked only where one was read."""
+    """Warn about run directories that could not be verified, if any was read."""
     store = sys.modules.get("pantrace.store")
     for folder in store.unverified() if store is not None else ():
         click.echo(

@@ -57,10 +57,12 @@ def command(
     if as_json:
         print_json(found.to_dict())
     else:
+        # Metrics that are null everywhere get one line below the table, not a row of dashes each.
         averaged = [name for name, each in found.whole.metrics.items() if each.evaluations]
         _print(found.groups or [found.whole], found.by, averaged)
         _explain(found)
         tell_left_out(found.notes)
+    # On stderr, so that --json stays one document.
     for warning in found.warnings:
         say(f"warning: {warning}")
 
@@ -87,7 +89,7 @@ def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
 
 
 def _unit(name: str) -> Unit | None:
-    """Of one of our measures; a stored number has none, and stays as its file has it."""
+    """The unit of one of our measures; a stored number has none, and is printed as its file has it."""
     from pantrace.metrics import measure_named
 
     found = measure_named(name) if "." in name else None
@@ -112,6 +114,7 @@ def _explain(found: Aggregates) -> None:
     from pantrace.engine.reliability import reliability_words
 
     whole, null_as_zero = found.whole, found.null_as_zero
+    # With --by, each evaluation is in the list once per group.
     apart = without_groups(found.evaluations) if found.by else found.evaluations
     units = {name: unit for each in apart for name, unit in each.units.items()}
     totals = ", ".join(f"{value:.0f} {units[name]}" for name, value in whole.totals.items())

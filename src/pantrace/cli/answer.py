@@ -8,34 +8,37 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pantrace.wire.plural import few as few
+
 from .output import console, folded, harmless
 
 if TYPE_CHECKING:
     from rich.padding import Padding
 
 LISTED = 10
-"""Failures that are listed unless all are asked for."""
+"""Number of failures that are listed without -v."""
 
 _COLOURS = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 
 def verdict(text: str, good: bool | None) -> None:
-    """The first sentence: what stands before its colon is coloured by what it means. None: could not decide."""
+    """Print the first sentence; the part before its colon is coloured. None: could not decide."""
     from rich.text import Text
 
     target = console()
     line = Text(folded(harmless(text), target.width))
+    # Only the verdict itself: a whole line in red would hide the numbers.
     line.stylize(_COLOURS[good], 0, text.find(": "))
     target.print(line, soft_wrap=True)
 
 
 def sentence(text: str) -> None:
-    """A line of the result, folded between words."""
+    """Print a line of the result, wrapped between words."""
     click.echo(folded(harmless(text), console().width))
 
 
 def named_reasons(heading: str, rows: Iterable[tuple[str, Sequence[str]]], total: int, more: str) -> None:
-    """What failed: its name, and every reason in full; `more` says how to see those that are not listed."""
+    """Print what failed: the name, and every reason in full; `more` says how to see those that are not listed."""
     from rich.table import Table
     from rich.text import Text
 
@@ -45,7 +48,7 @@ def named_reasons(heading: str, rows: Iterable[tuple[str, Sequence[str]]], total
     widest = max((len(name) for name, _ in shown), default=0)
     grid = Table.grid(padding=(0, 2))
     if widest > target.width // 3:
-        # No room for two columns: reasons stand below the name.
+        # There is no room for two columns, so reasons go below the name.
         grid.add_column(overflow="fold")
         for name, reasons in shown:
             grid.add_row(Text(f"  {name}", style="bold"))
@@ -62,10 +65,11 @@ def named_reasons(heading: str, rows: Iterable[tuple[str, Sequence[str]]], total
 
 
 def joined(reasons: Sequence[str]) -> list[str]:
-    """Reasons in which only the name differs, from three on, as one: `A and 8 others are unscored: no judge`."""
+    """Three or more reasons that differ only in the name, as one: `A and 8 others are unscored: no judge`."""
     told: dict[tuple[str, str], list[str]] = {}
     for reason in reasons:
         name, verb, rest = next((found for verb in _VERBS if (found := reason.partition(verb))[1]), (reason, "", ""))
+        # A name with a blank is the start of a sentence, which must not be joined.
         told.setdefault((verb, rest) if verb and " " not in name else ("", reason), []).append(reason)
     lines: list[str] = []
     for (verb, rest), alike in told.items():
@@ -88,7 +92,7 @@ def _indented(text: str) -> Padding:
 
 
 def without_value(what: str, reasons: Iterable[tuple[str, str]], verbose: bool, noun: str = "metric") -> None:
-    """One line for metrics that have no number: `9 metrics do not apply: no reference answer (5), ...`."""
+    """Print one line for metrics without a number: `9 metrics do not apply: no reference answer (5), ...`."""
     found = list(reasons)
     if not found:
         return
@@ -104,24 +108,19 @@ def without_value(what: str, reasons: Iterable[tuple[str, str]], verbose: bool, 
         return
     shown = counts.most_common(4)
     rest = len(found) - sum(count for _, count in shown)
-    # One metric, or one reason for all of them: there is nothing to count.
+    # With one metric, or one reason for all, there is nothing to count.
     listed = ", ".join(reason if len(counts) == 1 else f"{reason} ({count})" for reason, count in shown)
     sentence(f"{words}: {listed}{f', other reasons ({rest})' if rest else ''}{' (-v names them)' if many else ''}")
 
 
-def few(count: int, noun: str) -> str:
-    """1 sample, 13 samples."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def share(part: int, of: int) -> str:
-    """A share in percent that is never rounded to all or to nothing."""
+    """A share in percent that is never rounded to 0 or 100: one failure in thousands must stay visible."""
     if not of or part in (0, of):
         return f"{100 if of and part else 0} %"
     return f"{min(max(100 * part / of, 0.1), 99.9):.3g} %"
 
 
 def short_name(address: str) -> str:
-    """A measure that is called like its metric is known by that name alone."""
+    """The address of a measure; only the metric's name, if the measure has the same name."""
     metric, _, measure = address.partition(".")
     return metric if measure == metric else address

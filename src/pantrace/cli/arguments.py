@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Option(click.Option):
-    """An option that still understands old spellings, which its help does not show."""
+    """An option that still accepts old spellings, which its help does not show: scripts in CI use them."""
 
     def __init__(self, declared: Any, *, old: tuple[str, ...] = (), **others: Any):
         super().__init__([*declared, *old], **others)
@@ -48,7 +48,7 @@ class Option(click.Option):
 
 
 def option(*names: str, old: tuple[str, ...] = (), **others: Any) -> Callable[[Any], Any]:
-    """An option with the spellings that it had before."""
+    """An option with its old spellings."""
     return click.option(*names, cls=Option, old=old, **others)
 
 
@@ -61,7 +61,7 @@ def size(text: str) -> int:
     if found is None:
         raise click.BadParameter(f"{text!r} is not a size such as 500MB or 4GB")
     factor = (1024 if found[3] else 1000) ** " kmgt".index(found[2].lower() or " ")
-    # Before it is rounded: a float of 300 digits has no whole number.
+    # Checked before it is rounded: int() of infinity, which 400 digits give, would be a traceback.
     if (number := float(found[1])) * factor > _MOST_BYTES:
         raise click.BadParameter(f"{text[:40]!r} is more than any machine has")
     return int(number * factor)
@@ -93,23 +93,23 @@ _record = click.option(
 
 
 def within_limits(command: Any) -> Any:
-    """How large an input may be."""
+    """Add the options for the size of inputs."""
     return _unpacked(_record(command))
 
 
 def sources_or_home(command: Any) -> Any:
-    """The recordings that a command reads; without any, those that well-known tools keep on this machine."""
+    """Add the argument for recordings; without any, those of well-known tools on this machine are read."""
     return _sources(command, required=False)
 
 
 def sources(command: Any) -> Any:
-    """The recordings that a command reads, and how much it may unpack of them."""
+    """Add the argument for recordings, and the options for their size."""
     return _sources(command, required=True)
 
 
 def _sources(command: Any, *, required: bool) -> Any:
     command = within_limits(command)
-    # Parameters are kept back to front: seldom needed, they come last in the help.
+    # click stores parameters in reverse order: these are rarely needed, so they come last in the help.
     kept = command.__click_params__
     kept[:0] = [kept.pop(-2), kept.pop()]
     shown = "PATH..." if required else "[PATH]..."
@@ -117,7 +117,7 @@ def _sources(command: Any, *, required: bool) -> Any:
 
 
 def kept_at_home(since: float | None = None) -> list[Kept]:
-    """What well-known tools keep on this machine, and wrote to since then; UsageError when there is nothing."""
+    """Recordings of well-known tools on this machine, written since then; UsageError if there are none."""
     from pathlib import Path
 
     from pantrace.engine.usual_places import kept_in, usual_places
@@ -163,7 +163,7 @@ sub_agents = click.option("--sub-agents", is_flag=True, help="Also treat each su
 
 
 def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that choose samples; the command gets them as one `chosen: Selection`."""
+    """Add the options that choose samples; the command gets them as one `chosen: Selection`."""
 
     @wraps(command)
     def with_choice(
@@ -177,9 +177,11 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         from pantrace.library.sources import select
 
+        # Parsed before the command runs: a wrong condition must fail before hours of work.
         chosen = select(where=wheres, sample=samples, since=since, until=until, limit=limit)
         try:
             given = command(*arguments, chosen=chosen, **others)
+        # Also when the command ends with a code: "no sample has this id" is often the reason for it.
         except (click.exceptions.Exit, NothingWritten):
             _tell(chosen)
             raise
@@ -217,7 +219,7 @@ def selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _tell(chosen: Selection) -> None:
-    """What the options left out, where a person would not expect it."""
+    """Say what the options left out, if it may be unexpected."""
     if chosen.undated:
         options = [name for name, at in (("--since", chosen.since), ("--until", chosen.until)) if at is not None]
         say(f"{chosen.undated} samples have no time and are left out by {' and '.join(options)}")
@@ -226,18 +228,19 @@ def _tell(chosen: Selection) -> None:
 
 
 def expand(patterns: tuple[str, ...]) -> list[Path]:
-    """Paths, with patterns that the shell has left alone; `-` is standard input."""
+    """Paths, with patterns that the shell did not expand; `-` is standard input."""
     from pathlib import Path
 
     found: list[Path] = []
     for pattern in patterns:
+        # A named pipe would be refused further down: it can be read only once, and detection reads the start.
         is_pipe = pattern == "-" or ("://" not in pattern and Path(pattern).is_fifo())
         found += [_poured(pattern)] if is_pipe else _matching(pattern)
     return found
 
 
 _SLOW_BYTES, _SLOW_OBJECTS = 20_000_000, 200
-"""What takes long enough that a person should know what is going on."""
+"""From here on, fetching takes long enough to be announced."""
 
 
 def _tell_fetching(url: str, objects: int, size: int) -> None:
@@ -248,7 +251,7 @@ def _tell_fetching(url: str, objects: int, size: int) -> None:
 
 
 def unfold(names: Iterable[str]) -> list[str]:
-    """Names, with patterns in URLs, which no shell knows, replaced by what they match."""
+    """Names, with patterns in URLs, which no shell expands, replaced by what they match."""
     found: list[str] = []
     for name in names:
         is_pattern = "://" in name and any(letter in name for letter in "*?[")
@@ -257,7 +260,7 @@ def unfold(names: Iterable[str]) -> list[str]:
 
 
 def run_directory(named: str, *, new: bool = False) -> Path:
-    """A run directory, be it in a bucket; `new`: it may not be there yet."""
+    """A run directory, local or in a bucket; `new`: it may not exist yet."""
     from pathlib import Path
 
     if "://" not in named:
@@ -277,6 +280,7 @@ def _matching(pattern: str) -> list[Path]:
         tell_fetching(_tell_fetching)
         return paths_at(pattern)
     path = Path(pattern)
+    # A file that exists wins: names such as "run[1].json" are real.
     if path.exists() or not glob.has_magic(pattern):
         return [path]
     matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 -- patterns may be absolute
@@ -292,7 +296,7 @@ def keep_inputs(
     recordings: Iterable[str | None] = (),
     others: Iterable[str | None] = (),
 ) -> None:
-    """Refuse to write over sources and what is read beside them, before any of it is read.
+    """Refuse to overwrite sources and other files that are read, before any of them is read.
 
     `recordings` are outputs that a later run would read, `others` are tables, lists and pictures."""
     from pathlib import Path
@@ -305,6 +309,7 @@ def keep_inputs(
             raise UsageError(f"{each}: only `eval --out` writes to a bucket; write a local file and copy it")
     if "" in (*recordings, *others):
         raise UsageError("the name of an output is empty")
+    # "-" may be redirected into a file that is also an input.
     outputs = [Output(Path("/dev/stdout" if each == "-" else each), recording=True) for each in recordings if each]
     outputs += [Output(Path(each)) for each in others if each]
     if outputs:
@@ -313,7 +318,7 @@ def keep_inputs(
 
 
 def _poured(source: str) -> Path:
-    """A file with all that comes out of a pipe, which can be read only once; it is gone when the command ends."""
+    """A temporary file with the content of a pipe, because readers need to read more than once."""
     import atexit
     import shutil
     from contextlib import ExitStack
@@ -321,12 +326,13 @@ def _poured(source: str) -> Path:
 
     from pantrace.wire.private_folder import private_folder
 
+    # Until the end of the process: formats read their inputs lazily, and some read them twice.
     held = ExitStack()
     atexit.register(held.close)
     target = held.enter_context(private_folder()) / "stdin"
     with target.open("wb") as file:
         if source == "-":
-            # Without a buffer, which on a terminal would go on reading behind the first Ctrl-D.
+            # Without a buffer: on a terminal, it would continue reading after the first Ctrl-D.
             with os.fdopen(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as pipe:
                 shutil.copyfileobj(pipe, file)
         else:

@@ -85,6 +85,7 @@ def command(
 
     from .left_out import tell_left_out
 
+    # Before anything is read: `-o labels.csv` must not destroy an afternoon of labelling.
     keep_inputs(sources, beside=[labels], others=[out])
     notes = Notes.keeping()
     paths = expand(sources)
@@ -96,6 +97,7 @@ def command(
     if there and (strange := [metric for metric in limits if metric not in there]):
         raise UsageError(f"--threshold {strange[0]}: no such score has a label; there are {', '.join(there)}")
     minimums = Minimums(labels=min_labels, auc=min_auc, kappa=min_kappa, accuracy=min_accuracy)
+    # The order of words cannot be guessed: "fair" may be better or worse than "ok".
     words = tuple(word.strip() for word in order.split(",")) if order else ()
     found = [
         calibration(judged, each, order=words, threshold=limits.get(judged.metric), minimums=minimums)
@@ -104,6 +106,7 @@ def command(
     ]
     target = _target(paths, out)
     if target is not None and found:
+        # Written before it is printed: a reader who closes the pipe must not lose the calibration.
         with writing(target) as file:
             file.write(add_calibrations(target, found, __version__))
     if as_json:
@@ -115,6 +118,7 @@ def command(
     tell_left_out(notes)
     if not found:
         say("no judge's score has a label: do the sample ids in the labels match the run? (--metric: other scores)")
+        # Nothing could be compared, so "calibrated: no" would be a claim without evidence.
         raise click.exceptions.Exit(3)
     if gate and not all(each.calibrated for each in found):
         raise click.exceptions.Exit(1)
@@ -134,7 +138,7 @@ def _thresholds(given: tuple[str, ...]) -> dict[str, float]:
 
 
 def _target(paths: list[Path], out: str | None) -> Path | None:
-    """Where calibrations are kept; nowhere unless asked, or a single run directory is calibrated."""
+    """Where calibrations are stored: in the named file, or in the only run directory; otherwise nowhere."""
     from pathlib import Path
 
     from pantrace.judges import CALIBRATION_FILE
@@ -170,7 +174,7 @@ def _words(estimate: Estimate | None) -> str:
 
 
 FEW = 3
-"""So many metrics are told in full without being asked."""
+"""Up to this many metrics are described in full without --details."""
 
 
 def _tell_one(found: Calibration, in_full: bool) -> None:
@@ -192,6 +196,7 @@ def _tell_one(found: Calibration, in_full: bool) -> None:
             f"about bad ones {estimate_words(found.specificity)}"
         )
     for pair in found.pairs if in_full else found.pairs[-1:]:
+        # The whole interval must be above chance; a good mean of few labels proves nothing.
         words = "tells" if pair.auc.low is not None and pair.auc.low > 0.5 else "does not tell"
         click.echo(harmless(f"  {words} {pair.better} from {pair.worse}: AUC {estimate_words(pair.auc)}"))
     for line in (*(found.notes if in_full else ()), *(f"not calibrated: {why}" for why in found.why_not)):

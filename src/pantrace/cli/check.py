@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pantrace.model import Score
 
 CI_RATE = 0.8
-"""What the old `--ci` demanded where it named no threshold."""
+"""What the old `--ci` demanded without a threshold."""
 
 
 @click.command("check")
@@ -90,6 +90,7 @@ def command(
     if not rules and not plugins:
         raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
     keep_inputs(sources, beside=[*rules, *plugins], others=[out, junit])
+    # Collected while the progress line is shown, and printed after it.
     paths, started = expand(sources), list[str]()
     with progress("sample", total=chosen.limit) as count:
         report = check(
@@ -105,6 +106,7 @@ def command(
             engine=engine,
             on_start=started.append,
         )
+    # Files before the table: CI collects them even if printing fails.
     for path, data in ((out, encode(report.to_dict(), indent=2) + b"\n"), (junit, as_junit(report))):
         if path:
             with writing(Path(path)) as file:
@@ -139,6 +141,7 @@ def _tell(report: CheckReport, code: int, demanded: float, verbose: bool) -> Non
         rate = each["pass_rate"]
         numbers = [str(each[key]) for key in ("passed", "failed", "not_applicable", "errored")]
         rows.append([name, each["name"], *numbers, "-" if rate is None else f"{rate * 100:.3g} %"])
+    # Rules by name after the failures: the answer first, the numbers last.
     if rows:
         click.echo()
         columns = ["rule", "name", "passed", "failed", "n/a", "errors", "rate"]
@@ -159,6 +162,7 @@ def _tell_verdict(report: CheckReport, counts: dict[str, int], code: int, demand
     told += [f"{failed:,} failed"] if failed else []
     told += [f"{few(errored, 'check')} could not be run"] if errored else []
     told += [f"{counts['not_applicable']:,} did not apply"] if counts["not_applicable"] else []
+    # 100 % is the default, and need not be said.
     must = "" if demanded == 1 or not applied else f"; at least {demanded * 100:.4g} % must pass"
     verdict(f"{head}: {', '.join(told)}{must}.", {0: True, 1: False, 3: None}[code])
 
@@ -169,7 +173,7 @@ def _reason(score: Score) -> str:
 
 
 def _tell_others(report: CheckReport) -> None:
-    """What passed, and what did not apply."""
+    """Print what passed, and what did not apply."""
     rows = [
         [sample.id, score.name, report.verdict(score).replace("_", " "), score.explanation or ""]
         for sample, scores in report.sessions

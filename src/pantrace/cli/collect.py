@@ -33,14 +33,17 @@ def command(out: str, port: int, minutes: float | None) -> None:
     lock = threading.Lock()
 
     def count(spans: int) -> None:
+        # Requests are handled by several threads.
         with lock:
             counts["requests"] += 1
             counts["spans"] += spans
 
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
+        # A flag instead of an exception: a request that is being written is finished first.
         signal.signal(number, lambda *_: ended.set())
     with collecting(path_here(out), port, count) as receiver:
+        # On stdout: a script waits for this line, and reads the port from it.
         click.echo(f"listening on {receiver.url}; recordings go to {out}")
         say(f"OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
         ended.wait(minutes * 60 if minutes else None)

@@ -12,7 +12,7 @@ from pantrace.wire.markdown_text import as_text as escaped
 
 from .answer import few, sentence, short_name
 from .arguments import as_json, expand, keep_inputs, metric_names, unfold, verbose, within_limits
-from .compare_brief import MOST_EXPLAINED, gaps_briefly, in_front, methods_briefly
+from .compare_brief import MOST_EXPLAINED, gaps_briefly, headline, in_front, methods_briefly
 from .compare_judging import Judging, judging
 from .output import harmless, print_json, say, table
 
@@ -83,8 +83,8 @@ def command(
 
     Runs are run directories or any recordings with scores. Cases are paired. For each metric you get a sentence, then
     both means and their difference with its interval and p-value (adjusted over all tests), the method's name, and a
-    verdict: better, worse, equivalent (only with --margin), or inconclusive. Further runs are compared with the first,
-    too. A single run is split: comparative cases by their workflow, others by --split.
+    verdict: better, worse, equivalent (only with --margin), inconclusive, or no change. Further runs are compared with
+    the first, too. A single run is split: comparative cases by their workflow, others by --split.
 
     \b
     pantrace compare results/monday results/tuesday
@@ -104,9 +104,11 @@ def command(
 
     from .judge import tell_judging
 
+    # Refused instead of ignored: a gate that silently does nothing would always be green.
     if trend and (gate or margins or all_pairs or markdown or split or rubrics):
         raise UsageError("--trend can be combined only with --metric, --cluster, --pair-by and --json")
     keep_inputs(runs, others=[markdown])
+    # A pattern in one name is one run of several files; patterns in URLs are several runs, as a shell would make them.
     sources = [(path, expand((path,))) for path in unfold(runs)]
     if trend:
         history = trend_of_sources(sources, metrics=metrics, cluster=cluster, pair_by=pair_by)
@@ -144,9 +146,12 @@ def command(
         print_json(found.to_dict())
     else:
         tell_comparisons(found, flips, verbose=verbose)
+    for told in found.unfinished:
+        say(f"warning: {told}")
     if not gate:
         return
-    code = exit_code(found.comparisons)
+    code = exit_code(found.comparisons) if not found.unfinished else 3
+    # On stderr, after the table, so that it is the last line in a build log.
     say(f"gate: {GATE[code]}")
     raise click.exceptions.Exit(code)
 
@@ -154,8 +159,11 @@ def command(
 GATE = {0: "passed", 1: "failed: proven worse", 3: "could not decide, which is not a pass"}
 
 
+# None: the default number; 0: none at all.
 def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool = False) -> None:
-    """The sentences, the table, the methods, and the cases that changed; of many metrics, what is worth a screen."""
+    """Print sentences, table, methods and changed cases; for many metrics, only what fits one screen."""
+    from pantrace.engine.compare_result import SHOWS_NOTHING
+
     briefly = not verbose and len(found.comparisons) > MOST_EXPLAINED
     shown = in_front(found.comparisons) if briefly else found.comparisons
     _tell_answers(found.comparisons)
@@ -164,7 +172,7 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
     click.echo()
     columns, rows = _rows(found, shown, briefly=True)
     if len({each.verdict for each in found.comparisons}) == 1 and briefly:
-        columns, rows = columns[:-1], [row[:-1] for row in rows]  # the sentence says it of all of them
+        columns, rows = columns[:-1], [row[:-1] for row in rows]  # the sentence says it for all of them
     table(columns, rows, right=("pairs",), spare=("could have seen", "won/lost/tied", "p (Holm)", "pairs"), firm=True)
     if len(shown) < len(found.comparisons):
         sentence(f"and {few(len(found.comparisons) - len(shown), 'more metric')}")
@@ -186,7 +194,8 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
             left = ", left out of pairs" if paired else ""
             sentence(f"cases only in {one}: {first}, only in {two}: {second}{left}")
     changed = [each for each in found.comparisons if each.flips and flips != 0]
-    changed.sort(key=lambda each: each.verdict in ("inconclusive", "equivalent"))
+    # Proven differences first: without -v, only the first list is printed.
+    changed.sort(key=lambda each: each.verdict in SHOWS_NOTHING)
     for each in changed if verbose else changed[:1]:
         _tell_flips(each, flips or (10 if verbose else MOST_FLIPS))
     if not verbose and len(changed) > 1:
@@ -196,24 +205,28 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
 
 MOST_FLIPS = 5
 FEW = 4
-"""Up to so many sentences are read; of more, those that say something."""
+"""Up to this many comparisons, each gets a sentence; with more, only the main one and those with a clear verdict."""
 
 
 def _tell_answers(found: Sequence[Comparison]) -> None:
-    told = [each for each in found if len(found) <= FEW or each.verdict not in ("inconclusive", "equivalent")]
+    from pantrace.engine.compare_result import SHOWS_NOTHING
+
+    always = headline(found)
+    told = [each for each in found if len(found) <= FEW or each in always or each.verdict not in SHOWS_NOTHING]
     for each in told:
         sentence(each.sentence)
-    others = [each for each in found if each not in told]
-    for verdict, words in (("inconclusive", "not proven"), ("equivalent", "equivalent")):
-        count = sum(each.verdict == verdict for each in others)
-        if count:
-            sentence(f"{count} of {len(found)} comparisons: {words} (--metric NAME or --json shows each)")
+    words = {"inconclusive": "not proven", "equivalent": "equivalent", "no change": "without any change"}
+    counts = {verdict: sum(each.verdict == verdict and each not in told for each in found) for verdict in words}
+    if listed := [f"{count} {words[verdict]}" for verdict, count in counts.items() if count]:
+        others = few(sum(counts.values()), "comparison")
+        told_once = listed[0].partition(" ")[2] if len(listed) == 1 else ", ".join(listed)
+        sentence(f"The other {others}: {told_once} (--metric NAME or --json shows each)")
 
 
 def _rows(
     found: Comparisons, shown: Sequence[Comparison] | None = None, *, briefly: bool = False
 ) -> tuple[list[str], list[list[str]]]:
-    """The table; briefly, means stand without their intervals: what counts is that of the difference."""
+    """The table; if brief, means have no intervals, because only that of the difference counts."""
     from pantrace.engine.compare_words import difference_words, size_words
     from pantrace.engine.reports import estimate_words
 
@@ -294,7 +307,7 @@ def as_markdown(found: Comparisons) -> str:
     """The comparison as Markdown: the sentences, then the table."""
     from pantrace.normalise.secrets import Redactor
 
-    redactor = Redactor()  # it is sent to others
+    redactor = Redactor()  # a Markdown file is usually posted for others to read
 
     def as_text(text: str) -> str:
         return escaped(redactor.text(text)[0])

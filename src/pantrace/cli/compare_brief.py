@@ -1,4 +1,4 @@
-"""A comparison of many metrics, in short: what was found stands in front, and one screen holds it."""
+"""A short comparison of many metrics: findings first, everything on one screen."""
 
 from __future__ import annotations
 
@@ -14,19 +14,33 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 8
 MOST_EXPLAINED = 2
-"""Up to so many comparisons, each is told with its method and all that is to be known of it."""
+"""Up to this many comparisons, each is printed with its method and all notes."""
 SMALL = 15
 
 
 def in_front(found: Sequence[Comparison]) -> list[Comparison]:
-    """What is worth a row: first the differences that were found, then those that were tried on most cases."""
-    ordered = sorted(found, key=lambda each: (each.verdict in ("inconclusive", "equivalent"), -each.common))
-    shown = ordered[:MOST_ROWS]
+    """What is worth a row: the primary measure, the differences that were found, then the metrics with most cases;
+    last those in which nothing changed."""
+    from pantrace.engine.compare_result import SHOWS_NOTHING
+
+    def worth(each: Comparison) -> tuple[bool, bool, bool, int]:
+        return not each.primary, each.verdict in SHOWS_NOTHING, each.verdict == "no change", -each.common
+
+    # Sorted to choose, then shown in the order of the metrics, which people know.
+    shown = sorted(found, key=worth)[:MOST_ROWS]
     return [each for each in found if each in shown]
 
 
+def headline(found: Sequence[Comparison]) -> list[Comparison]:
+    """What always gets a sentence: the primary measure of each pair of runs, or else what stands first there."""
+    first: dict[tuple[str, str], Comparison] = {}
+    for each in sorted(found, key=lambda each: (not each.primary, each.verdict == "no change")):
+        first.setdefault(each.runs, each)
+    return list(first.values())
+
+
 def gaps_briefly(found: Sequence[Comparison]) -> list[str]:
-    """Where one run has no number for a case and the other has one: by runs and counts, with the metrics."""
+    """Cases that have a number in only one of two runs: by runs and counts, with the metrics."""
     from pantrace.engine.compare_notes import notes_of_gaps
 
     alike: dict[tuple[str, ...], list[str]] = {}
@@ -41,7 +55,7 @@ def _listed(names: list[str]) -> str:
 
 
 def methods_briefly(found: Sequence[Comparison]) -> list[str]:
-    """Methods, each once; then what keeps most of the comparisons from showing anything."""
+    """Methods, each once; then why most comparisons cannot show anything."""
     methods = Counter(each.difference.method for each in found if each.difference is not None)
     told = [f"Methods: {'; '.join(f'{name} ({count})' for name, count in methods.most_common())}."] if methods else []
     small = [each for each in found if 0 < each.common < SMALL]

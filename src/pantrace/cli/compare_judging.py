@@ -1,4 +1,4 @@
-"""The options of `pantrace compare` that reach a judge."""
+"""The options of `pantrace compare` for a judge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 
 @dataclass(frozen=True)
 class Judging:
-    """What the options say."""
+    """The values of the options."""
 
     model: str | None
     base_url: str | None
@@ -22,7 +22,7 @@ class Judging:
 
 
 def judging(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that reach a judge, as one argument `judge`."""
+    """Add the options for a judge; the command gets them as one argument `judge`."""
 
     @click.option("--judge", "model", metavar="PROVIDER:MODEL", help="With --rubric: the judge.")
     @click.option("--base-url", metavar="URL", help="Server of the judge (any that speaks OpenAI's protocol).")

@@ -91,15 +91,17 @@ def command(
     target = by_name(to)
     to = target.name
     given = parse_options(target, dict(_pair(text) for text in options))
+    # Two documents on one stream could be read by nobody.
     if as_json and out == "-":
         raise UsageError("--json and the output cannot both go to stdout: name a file with -o")
     if (loss or strict) and no_loss:
         raise UsageError(f"{'--loss' if loss else '--strict'} needs the measurement that --no-loss turns off")
+    # Binary output would garble the terminal.
     if out == "-" and not target.suffix.endswith(("json", "jsonl")) and sys.stdout.isatty():
         raise UsageError(f"{to} is binary and cannot be shown in a terminal: name a file with -o")
     keep_inputs(sources, recordings=[out], others=[loss])
     paths = expand(sources)
-    chosen.sub_agents = not no_sub_agents  # in place: the selection tells afterwards what it left out
+    chosen.sub_agents = not no_sub_agents  # in place: the decorator reports afterwards what it left out
     refusal: LossRefused | NothingWritten | None = None
     with ExitStack() as stack:
         on_loss = _loss_writer(stack, Path(loss)) if loss else None
@@ -124,7 +126,7 @@ def command(
         try:
             report = to_stream(run_to, sys.stdout.buffer, target.suffix) if out == "-" else run_to(Path(out))
         except (LossRefused, NothingWritten) as error:
-            refusal = error  # the list of losses says why, so it is written all the same
+            refusal = error  # raised below: the list of losses says why, so it must be complete first
     if refusal is not None:
         raise refusal
     if as_json:
@@ -134,7 +136,7 @@ def command(
 
 
 def _target(sources: tuple[str, ...], out: str | None, to: str | None) -> tuple[tuple[str, ...], str, str]:
-    """Inputs, output and format; the last path is the output where it does not exist and none is named."""
+    """Inputs, output and format; the last path is the output if it does not exist and -o is not given."""
     from pathlib import Path
 
     if out is None and len(sources) > 1 and not Path(sources[-1]).exists() and _format_of(sources[-1], to) is not None:
@@ -171,23 +173,24 @@ def _loss_writer(stack: ExitStack, path: Path) -> Callable[[Loss], None]:
     from pantrace.wire.json import encode
     from pantrace.wire.output import writing
 
+    # Opened for the whole conversion: losses are written as they are found, and never kept in memory.
     file = stack.enter_context(writing(path))
     return lambda loss: void(file.write(encode(loss) + b"\n"))
 
 
 def void(_: Any) -> None:
-    """Takes a value and gives none."""
+    """Ignore a value."""
 
 
 def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None:
-    """A report for a person, on stderr: what was written, what was not kept, then what else there is to know."""
+    """Print the report on stderr: what was written, what was not kept, then everything else."""
     from pantrace.engine.loss_words import loss_lines, reasons
 
     from .answer import few
     from .left_out import tell_left_out
 
     read = ", ".join(f"{count} {name}" for name, count in report.notes.formats.items())
-    # A target that cannot hold sub-agents inside a sample gets each as a sample of its own.
+    # In a target without sub-agents, each is a separate sample, and the counts would not seem to match.
     if (split := report.samples - sum(report.notes.formats.values())) > 0:
         read += f", with {few(split, 'sub-agent')}"
     say(f"Wrote {few(report.samples, 'sample')} as {report.to}{_where(report.outputs)} (read {read or 'nothing'}).")
@@ -195,7 +198,7 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
         say(line)
     if report.losses:
         why = reasons(report, None if verbose else 3)
-        more = "" if listed or verbose else " -v shows the paths, --loss FILE lists every value."
+        more = "" if listed or verbose else " -v shows the paths, --loss FILE lists every place."
         say(f"Why: {'; '.join(why)}.{more}")
     if verbose and report.losses:
         rows = [[f"{count:,}", path, what] for (path, what, _), count in report.losses.most_common()]
@@ -203,6 +206,7 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
     if verbose and report.carried:
         rows = [[f"{count:,}", path] for path, count in report.carried.most_common()]
         table(["values", "kept only for pantrace"], rows, right=("values",), err=True)
+    # Some producers record only structure (OTLP without content): an empty output would look like our fault.
     if report.wordless:
         named = f"{report.wordless[0]}{f' and {len(report.wordless) - 1:,} more' if report.wordless[1:] else ''}"
         say(f"warning: the recording has no texts, so the output has none either: {named}")
@@ -211,7 +215,7 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
     for sample, why_not in report.refused:
         say(f"not written: {sample}: {why_not}")
     if report.repairs:
-        say(f"repaired, so that {report.to}'s own tools can read it:")
+        say(f"repaired, so that the tools of {report.to} can read it:")
         for (path, what), count in report.repairs.most_common():
             say(f"  {path} {what}{f' ({count} times)' if count > 1 else ''}")
     for sample, what in report.faults:

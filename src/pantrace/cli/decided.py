@@ -1,4 +1,4 @@
-"""How samples were decided, as `eval` and `gate` tell it: the verdict, who failed and why, the numbers."""
+"""How `eval` and `gate` print decisions: the verdict, what failed and why, the numbers."""
 
 from __future__ import annotations
 
@@ -20,30 +20,39 @@ _GATE = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}
 
 
 def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str) -> None:
-    """The first sentence; with the exit code of a gate, how that went."""
-    from pantrace.engine.decided_words import decision_words
+    """Print the first sentence; with the exit code of a gate, its verdict."""
+    from pantrace.engine.decided_words import decision_words, rate_words, why_none_decided
 
     decisions = summary.decisions
-    must = "" if rate == 1 else f"; at least {rate * 100:.4g} % must pass"
+    # No profile is the usual state of a first run: say what to do next instead of "failed".
     if not decisions:
-        told = f"{few(summary.samples, 'sample')}, none decided: no case names a profile"
-        remedy = f"`pantrace gate {out} --profile NAME` decides, `pantrace profiles` lists them"
+        told = why_none_decided(summary)
+        # Another profile does not help where there is no sample.
+        if summary.samples:
+            told = f"{few(summary.samples, 'sample')}, none decided: {told}"
+            told += f" (`pantrace gate {out} --profile NAME` decides, `pantrace profiles` lists them)"
         if code is None:
-            sentence(f"{told} ({remedy}).")
+            sentence(f"{told}.")
         else:
-            verdict(f"{_GATE[code]}: {told} ({remedy}).", None)
+            verdict(f"{_GATE[code]}: {told}.", None)
         return
     words = decision_words(decisions)
-    if code is not None:
+    if code is not None and summary.denominator.unfinished:
+        verdict(f"{_GATE[code]}: {summary.denominator.unfinished}.", None)
+        sentence(f"{words}.")
+    elif code is not None:
         unread = summary.denominator.refused
         also = f"; {few(unread, 'record')} could not be read, so not decided" if unread else ""
-        verdict(f"{_GATE[code]}: {words}{also}{must}.", {0: True, 1: False, 3: None}[code])
+        # At a rate of 1 the counts say everything.
+        must = (rate_words(summary), f"at least {rate * 100:.4g} % must pass") if rate != 1 else ()
+        words = "; ".join(filter(None, (f"{words}{also}", *must)))
+        verdict(f"{_GATE[code]}: {words}.", {0: True, 1: False, 3: None}[code])
     else:
         sentence(f"{words}.")
 
 
 def tell_failures(summary: EvalSummary, out: Path, verbose: bool) -> None:
-    """The samples that did not pass, by name, with every reason."""
+    """Print the samples that did not pass, by name, with every reason."""
     from pantrace.engine.reports import decided_samples
 
     decisions = summary.decisions
@@ -52,6 +61,7 @@ def tell_failures(summary: EvalSummary, out: Path, verbose: bool) -> None:
         total = sum(getattr(each, attribute) for each in decisions)
         if not total:
             continue
+        # The limit goes into the query: a run may have a hundred thousand failures.
         most = None if verbose else LISTED
         rows = [
             (
@@ -67,7 +77,7 @@ def tell_failures(summary: EvalSummary, out: Path, verbose: bool) -> None:
 def tell_numbers(
     summary: EvalSummary, verbose: bool, by: str | None = None, only: Collection[str] | None = None
 ) -> None:
-    """The table of metrics (`only` these), what has no number in one line, groups where they are asked for."""
+    """Print the table of metrics (`only` these), one line for those without a number, and groups if wanted."""
     from pantrace.engine.denominator import denominator_words
     from pantrace.engine.reports import repeats
 
@@ -95,6 +105,7 @@ def _tell_groups(summary: EvalSummary, by: str) -> None:
     from pantrace.errors import UsageError
 
     known = dict.fromkeys(each.group.partition("=")[0] for each in summary.groups if each.group)
+    # A misspelt label would otherwise print an empty table.
     if by not in known:
         from difflib import get_close_matches
 
@@ -121,6 +132,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
         count = f"{each.scored:,}" if samples in (None, each.scored) else f"{each.scored:,} of {samples:,}"
         together = total_words(each.together, each.unit, briefly=True).removesuffix(" sum")
         rows.append([*group, short_name(each.metric), mean, interval, count, together])
+    # A column that is empty for all metrics only takes room.
     for name in ("all together", "95 % interval"):
         place = columns.index(name)
         if not any(row[place] for row in rows):
@@ -129,7 +141,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
 
 
 def estimate_cells(each: MetricSummary) -> tuple[str, str]:
-    """The mean and its interval, each for a column of its own."""
+    """The mean and its interval, for two columns."""
     from pantrace.engine.reports import estimate_words
 
     words = estimate_words(each.estimate, each.unit, scored=each.estimate.n if each.estimate else None)
@@ -140,7 +152,7 @@ def estimate_cells(each: MetricSummary) -> tuple[str, str]:
 def tell_doubts(
     out: Path, summary: EvalSummary, calibrations: Calibrations, profile: str | None, complete: bool
 ) -> None:
-    """On which judges a gate rests that nobody has calibrated, and what is missing of what it demands."""
+    """Warn about uncalibrated judges that a gate rests on, and about missing cases that it requires."""
     from pantrace.engine.calibration_files import uncalibrated
     from pantrace.engine.denominator import denominator_words
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pantrace.formats import Format
 
 LISTED = 100
-"""Ignored files are listed up to here."""
+"""Maximum number of ignored files that are listed."""
 
 
 @click.command("detect")
@@ -60,13 +60,15 @@ def command(sources: tuple[str, ...], from_: str | None, quick: bool, as_json: b
     unread = [each for each in found if each["format"] is None]
     for each in unread if not as_json else ():
         say(f"error: {each['path']}: {each['error']}")
+    # Only for paths that were named: an unknown file inside a folder is normal.
     raise click.exceptions.Exit(2 if unread else 0)
 
 
 def _tell_home(as_json: bool) -> None:
-    """What is kept where, the newest of each tool first."""
+    """Print which tools have recordings where, the newest of each tool first."""
     from pantrace.wire.times import time_text
 
+    # By names and times of files only: listing the machine must not take minutes.
     kept = kept_at_home()
     if as_json:
         print_json([{**each._asdict(), "path": str(each.path)} for each in kept])
@@ -91,7 +93,7 @@ def _tell_home(as_json: bool) -> None:
 
 
 def _inside(path: Path, from_: str | None, quick: bool, notes: Notes) -> list[dict[str, Any]]:
-    """All inputs of a path. One in a directory that cannot be read does not hide the others."""
+    """All inputs of a path. An unreadable one in a directory does not hide the others."""
     from pantrace.engine.read import inputs
 
     found = []
@@ -106,6 +108,7 @@ def _inside(path: Path, from_: str | None, quick: bool, notes: Notes) -> list[di
 
 
 def _unread(path: Path, error: ReadError) -> dict[str, Any]:
+    # Without the path, which has its own column.
     sentence = str(ReadError(error.message, place=error.place, remedy=error.remedy))
     return {"path": str(path), "format": None, "error": sentence}
 
@@ -132,6 +135,7 @@ def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Not
     broken: list[ReadError] = []
     unread = Balance()
     run = unread.open(path, chosen, variant, broken.append, partial(open_run, path, chosen, variant))
+    # For people who write a reader: which keys does the file have?
     row["keys"] = _keys(path)
     row["run"] = header_of(run)
     row["data"] = contents(run.samples)
@@ -141,7 +145,7 @@ def _described(path: Path, chosen: Format, variant: str, quick: bool, notes: Not
 
 
 def _keys(path: Path) -> list[str]:
-    """Keys of the first record, with those of the objects in it; empty for what is not JSON."""
+    """Keys of the first record and of the objects in it; empty if it is not JSON."""
     from pantrace.wire.head import Head
 
     found: list[str] = []
@@ -153,8 +157,8 @@ def _keys(path: Path) -> list[str]:
 
 
 def _tell_found(found: list[dict[str, Any]]) -> None:
-    """A table where each input fits one line of it, else a paragraph for each: paths are long, and a path that is
-    broken in a narrow column cannot be copied."""
+    """Print a table if each input fits one line, otherwise a paragraph for each: a long path that is wrapped in a
+    narrow column cannot be copied."""
     columns = ["path", "format", "version", "samples", "steps", "calls", "also"]
     rows = [_row(each) for each in found]
     if fits(columns, rows):
@@ -198,5 +202,8 @@ def _row(each: dict[str, Any]) -> list[str]:
     if each.get("broken"):
         count = len(each["broken"])
         also.append(f"{count} broken record{'' if count == 1 else 's'}")
+    # Otherwise nobody would know why a file of the folder is neither listed nor ignored.
+    if each["files"] > 1:
+        also.append(f"{each['files']} files")
     numbers = [str(data.get(key, "")) for key in ("samples", "steps", "calls")]
     return [each["path"], each["format"], each["version"] or "", *numbers, ", ".join(also)]

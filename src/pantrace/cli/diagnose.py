@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pantrace.errors import UsageError
+from pantrace.wire.plural import few
 
 from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources
 from .output import console, harmless, print_json, say, table
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
     from pantrace.engine.select import Selection
 
 LISTED = 8
-"""Groups whose examples are printed."""
+"""Maximum number of groups that are printed with examples."""
 ERRORS = 3
-"""Errors of one group that are printed."""
+"""Maximum number of errors that are printed for one group."""
 
 
 @click.command("diagnose")
@@ -109,6 +110,7 @@ def command(
     from .left_out import tell_left_out
 
     ending = Path(out or "").suffix.lower()
+    # Before the work: a judge may have cost money by the time the file is written.
     if out is not None and ending not in (".md", ".json"):
         raise UsageError(f"-o {out}: the name must end in .md or .json")
     keep_inputs(sources, beside=[reference], others=[out, cache, trace_analysis])
@@ -133,11 +135,12 @@ def command(
             format=from_,
             on_sample=count,
         )
+    # Without groups there is nothing to ask, and the usual sentence says so.
     if dry_run and found.groups:
         _print_questions(found.questions)
         return
     if out is not None:
-        # A page is sent to others; the document is for programs.
+        # A Markdown page is sent to others, so secrets are replaced; JSON is for programs, and stays complete.
         shown = found if no_redact else Redactor().record(found)[0]
         text = as_markdown(shown) if ending == ".md" else encode(found.to_dict(), indent=2).decode() + "\n"
         with writing(Path(out)) as file:
@@ -157,6 +160,7 @@ def command(
         tell_judging(found.judging)
         if found.opinions and all(each.problem is not None for each in found.opinions):
             say(f"the judge gave no usable answer: {found.opinions[0].problem}")
+            # The judge was asked for and gave nothing: not a success, although the diagnosis above is complete.
             raise click.exceptions.Exit(3)
 
 
@@ -180,7 +184,7 @@ def _print_questions(questions: Sequence[Question]) -> None:
     click.echo(harmless(f"--- system\n{SYSTEM}\n"))
     for number, each in enumerate(questions, 1):
         click.echo(harmless(f"=== group {number}\n{each.prompt}\n"))
-    say(f"{len(questions)} calls. Nothing was sent.")
+    say(f"{few(len(questions), 'call')}. Nothing was sent.")
 
 
 def _print(found: Diagnosis) -> None:
@@ -229,7 +233,7 @@ def _print_group(number: int, group: Group, opinion: Opinion | None) -> None:
     for example in group.examples:
         _wrapped(f"{place_words(example)}: {example.detail}", "   ")
     if group.examples:
-        # One line, so that it can be copied.
+        # Never wrapped, so that the command can be copied.
         click.echo(harmless(f"   $ {show_words(group.examples[0])}"))
 
 
@@ -246,7 +250,7 @@ def _print_opinion(opinion: Opinion) -> None:
 
 
 def _wrapped(text: str, indent: str = "") -> None:
-    """A text folded between words at the width of the terminal, behind an indent."""
+    """Print an indented text, wrapped between words at the width of the terminal."""
     from textwrap import wrap
 
     for line in wrap(harmless(text), console().width, initial_indent=indent, subsequent_indent=indent + "  "):

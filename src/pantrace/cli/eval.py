@@ -214,6 +214,8 @@ def tell_evaluation(
         say(f"warning: {warning}")
     if decided is None:
         return 0
+    for each in decided.unseen:
+        say(f"not decided: {each}")
     tell_doubts(out, summary, decided.calibrations, None, decided.complete)
     return decided.exit_code
 
@@ -276,7 +278,10 @@ def _changes(done: Done) -> Iterator[str]:
     if gone:
         yield f"samples no longer in the results: {', '.join(gone)}; kept aside until the next change"
     if done.undone:
-        yield f"decided by the plan again; `gate` had decided by {', '.join(done.undone)}"
+        yield (
+            "the samples are decided by the plan's profile; `pantrace gate` had decided them by "
+            f"{', '.join(done.undone)}: run it again if you want that decision"
+        )
 
 
 def write_reports(

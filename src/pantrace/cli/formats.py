@@ -29,6 +29,7 @@ def command(as_json: bool) -> None:
         print_json([describe(each) for each in found])
         return
     rows = [[each.name, "yes" if each.reads else "-", "yes" if each.writes else "-", each.title] for each in found]
+    # Options below the table: only a few formats have any.
     table(["name", "reads", "writes", "what it is"], rows)
     for each in found:
         if options := option_list(each):
@@ -38,7 +39,7 @@ def command(as_json: bool) -> None:
 
 
 def describe(format_: Format) -> dict[str, Any]:
-    """What the list says of one format."""
+    """What `--json` says about one format."""
     return {
         "name": format_.name,
         "title": format_.title,
@@ -74,6 +75,7 @@ def field_docs(kind: type) -> dict[str, str]:
     import inspect
     import textwrap
 
+    # Python keeps no docstrings of fields, so they are read from the source.
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     assert isinstance(tree.body[0], ast.ClassDef)
     docs: dict[str, str] = {}

@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 @click.option(
     "--min-pass-rate",
     type=click.FloatRange(0, 1),
-    default=1.0,
-    show_default=True,
     metavar="X",
-    help="The share of cases that must pass, repeats averaged.",
+    help="The share of cases that must pass, repeats averaged (default: as the plan says, otherwise 1).",
 )
 @click.option("--complete", is_flag=True, help="Do not pass while a case was not run, not read or left out.")
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
@@ -55,7 +53,7 @@ def command(
     margins: tuple[str, ...],
     metrics: tuple[str, ...],
     cluster: str | None,
-    min_pass_rate: float,
+    min_pass_rate: float | None,
     complete: bool,
     junit: str | None,
     markdown: str | None,
@@ -66,7 +64,8 @@ def command(
 ) -> None:
     """Decide a run directory by a profile, without measuring or judging again.
 
-    Without a profile, the decisions of `eval` count. A sample that could not be evaluated does not pass. A profile
+    Without a profile, the decisions of `eval` count. The [gate] of the run's plan holds unless an option says
+    otherwise. A sample that could not be evaluated does not pass, nor does a run whose `eval` has not ended. A profile
     with an unknown metric is refused. --json and --markdown have every sample's decision and its reasons.
 
     With --baseline, every metric with a good direction must be proven no worse than in the baseline by more than its
@@ -94,10 +93,11 @@ def command(
         raise UsageError(f"{directory} is not a run directory; `pantrace eval … --out DIR` makes one")
     if baseline is None and (margins or metrics or cluster):
         raise UsageError("--margin, --metric and --cluster need --baseline DIR")
+    # These options are about decisions, which a comparison alone does not make: they would be silently ignored.
     if profile is None and baseline is not None and (junit or markdown or report or calibrations or complete):
         raise UsageError("with --baseline, --junit, --markdown, --report, --calibration and --complete need --profile")
     keep_inputs([directory], beside=[profile, baseline, *calibrations], recordings=[report], others=[junit, markdown])
-    # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
+    # First, before anything is decided: a baseline that cannot be compared is an error, not a decision.
     against = None
     if baseline is not None:
         against = against_baseline(run, baseline, margins=margins, metrics=metrics, cluster=cluster)
@@ -122,6 +122,7 @@ def command(
         say(against.sentence)
     found = decided if against is None else against if decided is None else both(decided, against)
     assert found is not None
+    # The verdict still goes to stderr, where a build log shows it.
     if as_json:
         print_json(found.to_dict())
     raise click.exceptions.Exit(found.exit_code)
@@ -137,11 +138,12 @@ def _tell_decided(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Write the files that were asked for, and print the answer."""
+    """Write the requested files, and print the answer."""
     from pathlib import Path
 
     from pantrace.engine.decided_words import decision_words
     from pantrace.engine.reports import write_explain_report
+    from pantrace.library.gate import planned_gate
 
     from .decided import tell_doubts, tell_failures, tell_numbers, tell_verdict
     from .eval import write_reports
@@ -155,16 +157,22 @@ def _tell_decided(
         *others, last = summary.profiles
         named = " and ".join(filter(None, (", ".join(others), last)))
         say(f"By {named}, which the plan or the cases of this run name; --profile NAME uses another.")
+    planned = planned_gate(out)
+    # The rate is in the verdict; this says where it comes from.
+    if planned.min_pass_rate == decided.min_pass_rate != 1:
+        say(f"At least {planned.min_pass_rate * 100:.4g} % must pass, as the plan says; --min-pass-rate X changes it.")
     if as_json:
         say(f"{'passed' if decided else 'not passed'}: {decision_words(summary.decisions)}")
     else:
         tell_verdict(summary, decided.exit_code, decided.min_pass_rate, directory)
         tell_failures(summary, out, verbose)
         tell_numbers(summary, verbose, only=_deciding(chosen) if chosen is not None else None)
+    for each in decided.unseen:
+        say(f"not decided: {each}")
     tell_doubts(out, summary, decided.calibrations, chosen.name if chosen is not None else None, decided.complete)
 
 
 def _deciding(profile: Profile) -> set[str]:
-    """The metrics that a profile speaks of."""
+    """The metrics that a profile uses."""
     tables = (profile.thresholds, profile.limits, profile.weights)
     return {*(name for each in tables for name in each), *profile.hard_fail.metrics}

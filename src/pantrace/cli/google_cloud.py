@@ -1,4 +1,4 @@
-"""Options that say where Vertex AI is asked, for the commands that judge."""
+"""The options for Vertex AI's project and region, for the commands that judge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 
 def google_cloud(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--project and --location."""
+    """Add --project and --location."""
     where = click.option(
         "--location", metavar="REGION", help="Vertex AI region for vertex: rubrics; default: GOOGLE_CLOUD_LOCATION."
     )

@@ -1,4 +1,4 @@
-"""`pantrace measure --format openadapt-eval`: the evaluation JSON of GUI agents, with what only its user can know."""
+"""`pantrace measure --format openadapt-eval`: the evaluation JSON of GUI agents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT = "openadapt-eval"
 
 
 def evaluation_options(texts: tuple[str, ...]) -> Record:
-    """The fields that were set; a UsageError names those that there are."""
+    """The fields that were set; a UsageError lists the existing ones."""
     from pantrace.engine.target import parse_options
     from pantrace.formats import by_name
 
@@ -31,8 +31,8 @@ def evaluation_options(texts: tuple[str, ...]) -> Record:
 def write_evaluation(
     rows: Iterator[Row], out: str, gui: list[Chosen], run: Run, options: Record, begun: float
 ) -> Callable[[], None]:
-    """Measure, write, and give what is to be said of it. When it was evaluated and how long that took is measured here;
-    on what machine the policy ran is not."""
+    """Measure and write; returns a function that prints the messages. The time and duration of the evaluation are
+    measured here, but not the machine on which the policy ran."""
     from pantrace.engine.convert import write
     from pantrace.engine.overview import Overview
     from pantrace.model import Run, Source
@@ -48,11 +48,13 @@ def write_evaluation(
         config=config,
         model=run.model,
         checkpoint=run.checkpoint,
+        # Only as recorded: this machine is not the one that the policy ran on.
         environment={name: run.environment[name] for name in ("device", "gpu", "memory_gb") if name in run.environment},
         source=Source(format=FORMAT),
     )
     write(header, out, to=FORMAT, options=options)
     known = {"config_path": run.config.get("config_path"), "backend": run.model}
+    # The document requires both, but a recording cannot know them; a warning, because the file is readable without.
     absent = [name for name, value in known.items() if value is None and getattr(options, name) is None]
 
     def tell() -> None:

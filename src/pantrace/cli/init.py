@@ -63,6 +63,7 @@ def command(path: str, force: bool) -> None:
     from pantrace.wire.output import writing
 
     target = Path(path)
+    # A plan is a person's work.
     if target.exists() and not force:
         raise UsageError(f"{target} already exists; --force overwrites it")
     with writing(target) as file:

@@ -10,6 +10,7 @@ import click
 from pantrace.errors import UsageError
 
 from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
+from .engine_options import engine_options
 from .google_cloud import google_cloud
 from .output import harmless, print_json, say, table
 from .progress import progress
@@ -17,6 +18,7 @@ from .progress import progress
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pantrace.engine.executor import Engine
     from pantrace.engine.judge import Bench
     from pantrace.engine.measure import Row
     from pantrace.engine.select import Selection
@@ -111,6 +113,7 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
 )
 @sub_agents
 @selecting
+@engine_options
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -142,6 +145,7 @@ def command(
     format_: str | None,
     sub_agents: bool,
     chosen: Selection,
+    engine: Engine,
     as_json: bool,
 ) -> None:
     """Grade recordings by rubrics, with a language model as judge.
@@ -207,6 +211,7 @@ def command(
         sub_agents=sub_agents,
         selection=chosen,
         format=from_,
+        engine=engine,
     )
     if ready.measured:
         say(f"not judged but measured, by `pantrace measure` and `pantrace eval`: {', '.join(ready.measured)}")
@@ -215,7 +220,7 @@ def command(
     else:
         _judge(ready, out, kind, chosen.limit, as_json)
     tell_left_out(ready.notes)
-    if not dry_run and ready.judges.statuses["unscored"] and not ready.judges.statuses["scored"]:
+    if not dry_run and ready.judges.counts.statuses["unscored"] and not ready.judges.counts.statuses["scored"]:
         raise click.exceptions.Exit(3)
 
 
@@ -246,7 +251,7 @@ def _judge(ready: Grading, out: str | None, kind: Any, limit: int | None, as_jso
     with progress("sample", total=limit) as count:
 
         def told() -> Iterator[tuple[Sample, list[Score]]]:
-            for sample, scores, found in ready.judged():
+            for sample, scores, found in ready.judged(whole=native):
                 rows.extend(found)
                 count(sample)
                 yield sample, scores
@@ -266,6 +271,8 @@ def _judge(ready: Grading, out: str | None, kind: Any, limit: int | None, as_jso
         return
     _print(rows, ready.rubrics)
     tell_judging(ready.judges)
+    for words in ready.by:
+        say(f"done by {words}")
 
 
 def _kind_of(out: str) -> str:
@@ -309,7 +316,7 @@ def tell_judging(judging: Bench) -> None:
         )
     if found["missing"]:
         say(f"{found['missing']} replies are missing in the cache")
-    for problem, count in judging.problems.most_common(5):
+    for problem, count in judging.counts.problems.most_common(5):
         say(f"{count} unscored: {problem}")
 
 

@@ -1,4 +1,4 @@
-"""Layout: which columns of a table a terminal has room for, and how wide they are."""
+"""Layout: which columns of a table fit a terminal, and how wide they are."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ class Layout:
     """A table's shape on a terminal."""
 
     widths: dict[int, int]
-    """Width of each column that is shown, by its place."""
+    """Width of each visible column, by its position."""
     tight: bool = False
-    """Whether two spaces part the columns instead of three: where some text has to be folded."""
+    """Whether columns are separated by two spaces instead of three, because space is short."""
     left_out: tuple[str, ...] = ()
     names_parted: bool = False
-    """Whether the names in the first column go on behind their dot in a line of their own."""
+    """Whether names in the first column continue on a second line after their dot."""
 
 
 def parted(name: str) -> str:
-    """latency_metrics.total_latency_seconds in two lines, so that the numbers beside it need not be folded."""
+    """latency_metrics.total_latency_seconds in two lines, so that the numbers next to it need not be wrapped."""
     metric, dot, measure = name.partition(".")
     return f"{metric}.\n  {measure}" if dot and measure and " " not in name else name
 
 
 def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), *, firm: bool = False) -> Layout:
-    """A layout that breaks no word, for columns of cells with their heads in front.
+    """A layout that breaks no word if possible, for columns of cells that begin with their heading.
 
-    Where it is too wide, the widest texts are folded first; then the columns `spare` are left out one by one; what
-    still does not fit has its longest words broken. `firm`: columns are left out before anything is folded, and names
-    in the first column are parted at their dot where that saves a column, or lines."""
+    If the table is too wide, the widest texts are wrapped first; then the columns in `spare` are left out one by one;
+    then long words are broken. `firm`: columns are left out before anything is wrapped, and names in the first column
+    are split at their dot if that saves a column, or lines."""
     wanted = [_widest(line for cell in cells for line in cell.split("\n")) for cells in columns]
     least = [_widest(word for cell in cells for word in cell.split()) for cells in columns]
     shown = dict(enumerate(cells[0] for cells in columns))
@@ -42,6 +42,7 @@ def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), 
         return _folded(wanted, least, shown, room, spare)
     needed = {place: head for place, head in shown.items() if head not in spare}
     left_out = tuple(name for name in spare if name in shown.values())
+    # Two ways remain: wrap cells, or split names. The one that loses fewer columns wins, then the one with fewer lines.
     folded = replace(_folded(wanted, least, needed, room, ()), left_out=left_out)
     lines = [line for name in columns[0] for line in parted(name).split("\n")]
     layout = _unfolded([_widest(lines), *wanted[1:]], shown, room, spare)
@@ -54,7 +55,7 @@ def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), 
 
 
 def _more_lines(columns: Sequence[Sequence[str]], layout: Layout) -> int:
-    """How many lines more than rows a folded table has, about."""
+    """Roughly how many more lines than rows a wrapped table has."""
     rows = zip(*(columns[place] for place in layout.widths), strict=True)
     widths = [*layout.widths.values()]
     return sum(max((_widest([cell]) - 1) // width for cell, width in zip(row, widths, strict=True)) for row in rows)
@@ -63,7 +64,7 @@ def _more_lines(columns: Sequence[Sequence[str]], layout: Layout) -> int:
 def _folded(
     wanted: Sequence[int], least: Sequence[int], shown: dict[int, str], room: int, spare: Sequence[str]
 ) -> Layout:
-    """The layout that folds the widest texts first, with the fewest columns left out in which no word is broken."""
+    """The layout that wraps the widest texts first, with as few columns left out as needed to break no word."""
     left_out: list[str] = []
     for name in [None, *(name for name in spare if name in shown.values())]:
         if name is not None:
@@ -74,6 +75,7 @@ def _folded(
             widths = {place: max(least[place], min(wanted[place], level)) for place in shown}
             if sum(widths.values()) <= left:
                 return Layout(widths, True, tuple(left_out))
+    # Even without the spare columns a word does not fit: break the longest, rather than print wider than the terminal.
     for level in range(max(left, 1), 0, -1):
         widths = {place: min(least[place], level) for place in shown}
         if sum(widths.values()) <= left:
@@ -82,7 +84,7 @@ def _folded(
 
 
 def _unfolded(wanted: Sequence[int], shown: dict[int, str], room: int, spare: Sequence[str]) -> Layout | None:
-    """The layout with the fewest columns left out in which nothing is folded; None if there is none."""
+    """The layout with the fewest columns left out in which nothing is wrapped; None if there is none."""
     left_out: list[str] = []
     for name in [None, *(name for name in spare if name in shown.values())]:
         if name is not None:
@@ -94,7 +96,7 @@ def _unfolded(wanted: Sequence[int], shown: dict[int, str], room: int, spare: Se
 
 
 def _widest(texts: Iterable[str]) -> int:
-    """Cells of a terminal that the widest text takes, at least one."""
+    """Terminal cells that the widest text needs, at least one. A Chinese character takes two."""
     from rich.cells import cell_len
 
     return max(map(cell_len, texts), default=1) or 1

@@ -1,4 +1,4 @@
-"""What a command did not read, said in the same words by all of them."""
+"""What a command did not read, in the same words for all commands."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ if TYPE_CHECKING:
 
 
 def tell_left_out(notes: Notes) -> None:
-    """Broken records one by one, recordings that are there twice, ignored files by reason; on stderr."""
+    """Print on stderr: broken records one by one, runs that have not ended, recordings that exist twice, ignored files
+    by reason."""
     for error in notes.broken:
         say(f"left out: {error}")
+    for told in notes.unfinished:
+        say(f"warning: {told}")
     for told in notes.twice.sentences():
         say(f"warning: {told}")
     if notes.ignored:

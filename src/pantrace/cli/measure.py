@@ -121,7 +121,7 @@ def command(
     from .gui_evaluation import evaluation_options, write_evaluation
     from .left_out import tell_left_out
 
-    if by in PER:  # what --by meant before there were groups
+    if by in PER:  # `--by turn` is the old spelling of `--per turn`
         per, by = by, None
     kind = _kind(format_, out, as_json, as_csv)
     recordings, others = ([out], []) if kind == "openadapt-eval" else ([], [out])
@@ -130,7 +130,7 @@ def command(
         raise UsageError("--option sets fields of --format openadapt-eval")
     given = evaluation_options(options) if kind == "openadapt-eval" else None
     if (mode := getattr(given, "dsl_mode", None)) is not None:
-        settings = (*settings, f"{GUI}.dsl_mode={mode}")  # what is written is what was compared
+        settings = (*settings, f"{GUI}.dsl_mode={mode}")  # the file must state the mode that was measured
     begun = time()
     group = grouping(by) if by is not None else None
     found = measuring(
@@ -146,8 +146,10 @@ def command(
         sub_agents=sub_agents,
         selection=chosen,
         format=from_,
+        # The evaluation JSON needs the run's header, which only this process reads.
         engine=engine if given is None else ONE_PROCESS,
         by=by,
+        # A table needs only sums: workers then send a few numbers instead of every row.
         in_sums=kind == "table" and per is None,
     )
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in found.checks]:
@@ -167,7 +169,8 @@ def command(
     for words in found.by:
         say(f"done by {words}")
     for metric, reasons in found.failed.items():
-        say(f"{metric} failed on {len(reasons)} samples or turns: {reasons[0]}")
+        say(f"{metric} failed on {few(len(reasons), 'sample')} or turn{'s' * (len(reasons) > 1)}: {reasons[0]}")
+    # 3, not 1: nothing was found wanting, but a number is missing.
     raise click.exceptions.Exit(3 if found.failed else 0)
 
 
@@ -191,7 +194,7 @@ def _kind(format_: str | None, out: str | None, as_json: bool, as_csv: bool) -> 
 
 @dataclass(frozen=True)
 class _Shape:
-    """How the table is cut."""
+    """How the table is divided."""
 
     per: str | None
     by: str | None
@@ -200,7 +203,7 @@ class _Shape:
 
 @dataclass
 class _Grouped:
-    """The rows that are measured, and the group of the sample that they are of."""
+    """The measured rows, and the group of the current sample."""
 
     measuring: Measuring
     group: Callable[[Sample], str] | None
@@ -216,7 +219,7 @@ class _Grouped:
 
 
 def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Callable[[], None]:
-    """Measure and write all rows; gives what is to be said of them when the progress is gone."""
+    """Measure and write all rows; returns a function that prints the rest once the progress line is gone."""
     from pathlib import Path
 
     from pantrace.engine.measure import Row, only_measures
@@ -232,6 +235,7 @@ def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Call
     if kind == "table":
         groups = measuring.groups
         for each in rows:
+            # Stored results of a subset would count the same samples twice.
             if not each.details.get("labels"):
                 groups.setdefault(grouped.current, Overview(checks)).add(each)
         return lambda: _print_tables(groups, wanted, measuring.samples, shape)
@@ -262,13 +266,13 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
         for line, moments, total in found.shown([*wanted, *(ALIASES[name] for name in wanted if name in ALIASES)]):
             if moments is None and not line.scored:
                 if line.unscored and not line.main_reason:
-                    continue  # it could not be run, which is told by itself
+                    continue  # it could not be run, which is reported separately
                 absent.setdefault(line.measure, (line.main_reason, bool(line.unscored and not line.not_applicable)))
             else:
                 absent[line.measure] = ("", False)
                 rows.append([*([group] if shape.by else []), *_cells(line, moments, total, samples, shape.by is None)])
         if shape.by and len(rows) == before:
-            rows.append([group, "no value", "", "", "", "0", ""])  # a group is told although nothing applies to it
+            rows.append([group, "no value", "", "", "", "0", ""])  # a group must not disappear if nothing applies
     if not any(row[-2] != "0" for row in rows):
         rows = [row for row in rows if not shape.by]
     columns = [*([shape.by] if shape.by else []), "metric", "mean", "min", "max", "samples", "all together"]
@@ -290,7 +294,7 @@ def _cells(line: Line, moments: Moments | None, total: Total | None, samples: in
     numbers = ["", "", ""]
     if moments is not None and moments.lowest is not None and moments.highest is not None:
         numbers = [in_words(number, unit) for number in (moments.mean, moments.lowest, moments.highest)]
-        # The unit stands behind the mean already.
+        # The mean shows the unit already.
         numbers[1:] = [text.removesuffix(f" {unit}").removesuffix(" %") for text in numbers[1:]]
     count = f"{line.scored:,} of {samples:,}" if whole and line.scored < samples else f"{line.scored:,}"
     return [short_name(line.measure), *numbers, count, total_words(total, unit, briefly=True).removesuffix(" sum")]

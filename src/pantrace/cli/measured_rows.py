@@ -18,11 +18,11 @@ USUAL = (
     "tool_utilization.total_tool_calls",
     "tool_success_rate.tool_success_rate",
 )
-"""What is shown unless --metric says otherwise: a screen has no room for all."""
+"""The default columns: a screen has no room for all."""
 
 
 def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: list[Chosen]) -> Callable[[], None]:
-    """Gather the numbers; gives what prints them when the progress is gone."""
+    """Collect the numbers; returns a function that prints them once the progress line is gone."""
     from pantrace.metrics import full_address
     from pantrace.model import in_words
 
@@ -38,10 +38,10 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
             row.metric: row.value,
         }.items():
             if name in addresses and isinstance(number, int | float):
-                cells[name] = in_words(float(number), units.get(name)).removesuffix(" tokens")  # the head says it
+                cells[name] = in_words(float(number), units.get(name)).removesuffix(" tokens")  # the heading says it
 
     def tell() -> None:
-        # A row keeps its number where the column's head has no room for the unit.
+        # Other units stay with their numbers, because headings have no room for them.
         with_epoch = any(epoch is not None for _, epoch, _ in found)
         used = [name for name in addresses if any(name in cells for cells in found.values())]
         columns = ["sample", *(["epoch"] if with_epoch else []), *(["turn"] if per == "turn" else [])]
@@ -59,6 +59,7 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
             f"{few(len({sample for sample, _, _ in found}), 'sample')} measured{', by turn' if per == 'turn' else ''}."
         )
         if lines:
+            # From the right, so that the first measure that the user named stays.
             table([*columns, *heads], lines, right=("epoch", "turn", *heads), spare=tuple(reversed(heads[1:])))
         if not wanted:
             sentence("--metric NAME chooses the columns; --csv has all of them.")
@@ -67,8 +68,8 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
 
 
 def wide(rows: Iterable[Row], per: str) -> tuple[list[str], list[dict[str, object]]]:
-    """One row for each sample or turn and one column for each number, as a spreadsheet has it: the columns in the order
-    in which they are met. A metric without a number leaves its cells empty; the long form (JSON, Parquet) says why."""
+    """One row for each sample or turn and one column for each number, like a spreadsheet, with columns in the order of
+    their first number. A metric without a number leaves its cells empty; the long form (JSON, Parquet) says why."""
     found: dict[tuple[object, ...], dict[str, object]] = {}
     columns = ["run", "sample", "epoch", *(["turn"] if per == "turn" else []), "case"]
     names: dict[str, None] = {}

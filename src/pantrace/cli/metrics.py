@@ -34,6 +34,7 @@ def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> 
     from pantrace.metrics import ALIASES, all_metrics, by_name
 
     own = load_plugins([Path(path) for path in plugins])
+    # Plugins first: by_name would refuse a name that only a plugin has.
     found = [own.get(name) or by_name(name) for name in names] or [*all_metrics(), *own.values()]
     if as_json:
         print_json([describe(each) for each in found])
@@ -53,7 +54,7 @@ def command(names: tuple[str, ...], plugins: tuple[str, ...], as_json: bool) -> 
 
 
 def _show(told: dict[str, Any]) -> None:
-    """One metric whole."""
+    """Print one metric in full."""
     click.echo(f"{told['name']} (version {told['version']}): {told['summary']}\n")
     scale = told["scale"]
     for name, text in (
@@ -85,7 +86,7 @@ def _setting(each: dict[str, Any]) -> str:
 
 
 def describe(each: Metric) -> dict[str, Any]:
-    """What the list says of one metric."""
+    """What `--json` says about one metric."""
     import msgspec
 
     from .formats import field_docs
@@ -112,6 +113,7 @@ def describe(each: Metric) -> dict[str, Any]:
 def _default(field: msgspec.structs.FieldInfo) -> Any:
     import msgspec
 
+    # msgspec keeps mutable defaults as factories.
     if field.default is not msgspec.NODEFAULT:
         return msgspec.to_builtins(field.default)
     return field.default_factory() if field.default_factory is not msgspec.NODEFAULT else None

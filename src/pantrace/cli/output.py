@@ -1,4 +1,4 @@
-"""How the command line speaks: tables, JSON, hostile text made harmless."""
+"""Output of the command line: tables, JSON, and hostile text made harmless."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -19,36 +19,37 @@ if TYPE_CHECKING:
 
 
 _STEERING = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-"""Letters that steer a terminal or turn text round: C1 controls, marks of direction."""
+"""Characters that control a terminal or reverse text: C1 controls, direction marks."""
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document on stdout."""
     from pantrace.wire.json import encode
 
     text = encode(value, indent=2).decode() + "\n"
-    # In JSON these letters stand in strings only, where an escape means the same.
+    # In JSON these characters occur only in strings, where an escape means the same.
+    # Not in a pipe: programs read the JSON there, and must get the text unchanged.
     if sys.stdout.isatty() or os.environ.get("PANTRACE_ASCII"):
         text = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     sys.stdout.write(text)
 
 
 DISCREET = ("eval", "gate", "run", "check", "compare", "diagnose", "judge", "calibrate", "aggregate", "plot", "report")
-"""Commands that run where nobody looks, and whose words are kept in the logs of builds: they print no secret. What
-others print is what they were asked for as it is."""
+"""Commands that run in CI, where logs are kept and shared: they print no secrets. Others, such as `show`, print a
+recording unchanged because that is their purpose."""
 
 
 def harmless(text: str) -> str:
-    """Text of a recording without the control characters that steer a terminal, and where it ends in a log without
-    secrets."""
+    """Text of a recording without the characters that control a terminal, and in DISCREET commands without secrets."""
     if (redactor := _redactor()) is not None:
         text = redactor.text(text)[0]
     return "".join(letter if letter in "\n\t" or letter.isprintable() else _visible(letter) for letter in text)
 
 
 def _redactor() -> Redactor | None:
-    """What takes secrets out of the words of the command that is running."""
+    """The redactor of the running command; None if it prints texts unchanged."""
     context = click.get_current_context(silent=True)
+    # By the command's name: `show` prints what it was asked for, and must not hide a part of it.
     if context is None or context.info_name not in DISCREET or context.params.get("no_redact"):
         return None
     return _made_redactor()
@@ -69,8 +70,9 @@ def _visible(letter: str) -> str:
 
 
 def console(*, err: bool = False) -> Console:
-    """A console as wide as the terminal; where there is none, wide enough that little is folded."""
+    """A console as wide as the terminal; without one, so wide that little is wrapped."""
     stream = sys.stderr if err else sys.stdout
+    # 80 columns, rich's default without a terminal, would wrap tables in logs and files.
     width = None if stream.isatty() or "COLUMNS" in os.environ else 200
     return _console_kind()(stderr=err, width=width, highlight=False, markup=False, soft_wrap=False)
 
@@ -80,8 +82,7 @@ def _console_kind() -> type[Console]:
     from rich.console import Console
 
     class PipedConsole(Console):
-        """One that lets the command line decide how it ends when nobody reads on: rich would exit with 1, which says
-        that a gate has failed."""
+        """A console that leaves a closed pipe to `main`: rich would exit with 1, which means that a gate failed."""
 
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
@@ -99,9 +100,9 @@ def table(
     firm: bool = False,
     err: bool = False,
 ) -> None:
-    """A plain table that breaks no word if it can. Where it is too wide for that, columns that can be spared are left
-    out, the first named first, and named below it. With `total`, the last row stands apart; with
-    `firm`, columns are left out before any cell is folded."""
+    """Print a plain table that breaks no word if possible. If it is too wide, the columns in `spare` are left out, in
+    this order, and listed below it. With `total`, the last row is set apart; with `firm`, columns are left out before
+    any cell is wrapped."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -116,7 +117,9 @@ def table(
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=layout.tight)
     for place, width in layout.widths.items():
         name = columns[place]
-        grid.add_column(name, justify="right" if name in right else "left", overflow="fold", width=width)
+        justify: Literal["right", "left"] = "right" if name in right else "left"
+        # A heading is no constant: `--by` makes one of the user's words.
+        grid.add_column(harmless(name), justify=justify, overflow="fold", width=width)
     for number, texts in enumerate(zip(*(cells[place][1:] for place in layout.widths), strict=True), 1):
         grid.add_row(*map(Text, texts), end_section=total and number == len(rows) - 1)
     target.print(grid)
@@ -125,7 +128,7 @@ def table(
 
 
 def fits(columns: list[str], rows: list[list[str]]) -> bool:
-    """Whether a table has room on stdout without a column left out or a cell folded."""
+    """Whether a table fits on stdout without leaving out a column or wrapping a cell."""
     from .layout import fit
 
     layout = fit([[harmless(cell) for cell in column] for column in zip(columns, *rows, strict=True)], console().width)
@@ -133,18 +136,19 @@ def fits(columns: list[str], rows: list[list[str]]) -> bool:
 
 
 def say(text: str) -> None:
-    """A line for the person, on stderr, behind all that was printed before it; folded where it meets a terminal."""
+    """Print a message on stderr, after everything printed before it; wrapped on a terminal."""
+    # stdout has a buffer and stderr has none: without this, a message would appear above the table it follows.
     sys.stdout.flush()
     click.echo(folded(harmless(text), width_of(sys.stderr)), err=True)
 
 
 def put(text: str) -> None:
-    """A line of the result, on stdout; folded where it meets a terminal."""
+    """Print a line of the result on stdout; wrapped on a terminal."""
     click.echo(folded(harmless(text), width_of(sys.stdout)))
 
 
 def width_of(stream: Any) -> int | None:
-    """Columns of the terminal that a stream leads to; None where there is none, and nothing has to be folded."""
+    """Columns of a stream's terminal; None if it is no terminal, and nothing has to be wrapped."""
     try:
         if not stream.isatty():
             return None
@@ -155,15 +159,15 @@ def width_of(stream: Any) -> int | None:
 
 
 def folded(text: str, width: int | None, indent: str = "") -> str:
-    """Text in lines of at most so many cells, broken between words; a number stays with its percent sign. Only a word
-    that is wider than a line is left to the terminal."""
+    """Text in lines of at most `width` cells, broken between words; a number stays with its percent sign. A word that
+    is wider than a line is left to the terminal."""
     if width is None:
         return text
     return "\n".join(_folded_line(line, width, indent) for line in text.split("\n"))
 
 
 def _cells_of(text: str) -> Callable[[str], int]:
-    """How the width of a text is counted; the letters of most are one cell wide."""
+    """A function that measures a text in cells; `len` for ASCII, because importing rich takes time."""
     if text.isascii():
         return len
     from rich.cells import cell_len

@@ -1,4 +1,4 @@
-"""A pager where a person is watching and the text is longer than the screen; otherwise none."""
+"""A pager for texts that are longer than the screen, if a person is watching."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 def through_pager(write: Callable[[Console], None], *, paged: bool = True) -> None:
-    """Let something be printed, through the pager of the person (`PAGER`) if it is longer than the screen."""
+    """Print something, through the user's pager (`PAGER`) if it is longer than the screen."""
     out = console()
+    # stdin, too: without a keyboard nobody could leave the pager.
     if not paged or not sys.stdin.isatty() or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         write(out)
         return
@@ -38,10 +39,10 @@ def _page(text: str) -> None:
     if program is None or words[0] == "cat":
         sys.stdout.write(text)
         return
-    # -F: ends by itself on a short text, -X: leaves the text on the screen.
+    # -F: quit at once if the text is short; -R: show colours; -X: leave the text on the screen.
     environment = {**os.environ, "LESS": os.environ.get("LESS", "FRX")}
     with subprocess.Popen([program, *words[1:]], stdin=subprocess.PIPE, env=environment) as process:
         try:
             process.communicate(text.encode("utf-8", "replace"))
         except (BrokenPipeError, KeyboardInterrupt):
-            process.wait()  # whoever leaves the pager has seen enough
+            process.wait()  # the user has left the pager

@@ -94,6 +94,7 @@ def command(
     from .left_out import tell_left_out
 
     keep_inputs(sources, others=[out])
+    # Before anything is read: a suffix that cannot be drawn must not fail after minutes.
     written = format_ or kind_of(Path(out))
     drawn = plot(
         *expand(sources),

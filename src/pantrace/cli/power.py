@@ -21,6 +21,7 @@ def _number(text: str | None) -> float | None:
     if text is None:
         return None
     try:
+        # 1/9 is how the literature states these variances.
         return float(Fraction(text))
     except (ValueError, ZeroDivisionError, OverflowError):
         raise UsageError(f"{text!r} is not a number (0.1 or 1/9)") from None

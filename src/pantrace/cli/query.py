@@ -32,6 +32,7 @@ def command(words: tuple[str, ...], as_csv: bool, max_memory: int, as_json: bool
 
     if len(words) < 2:
         raise click.UsageError("name at least one run directory, then the query")
+    # The SQL comes last, so that `results/*` can stand in front of it.
     answer = query(unfold(words[:-1]), words[-1], memory=max_memory)
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
@@ -45,11 +46,11 @@ def command(words: tuple[str, ...], as_csv: bool, max_memory: int, as_json: bool
 
 
 LONGEST = 48
-"""Characters of a cell that a table shows: some columns hold whole trajectories as JSON."""
+"""Maximum characters of a cell in a table: some columns contain whole trajectories as JSON."""
 
 
 def _tell(columns: list[str], rows: list[list[str]]) -> None:
-    """Rows as a table that fits: of long cells the beginning, and the last columns only where there is room."""
+    """Print rows as a table that fits: only the start of long cells, and the last columns only if there is room."""
     short = [[cell if len(cell) <= LONGEST else f"{cell[: LONGEST - 1]}…" for cell in row] for row in rows]
     table(columns, short, spare=tuple(reversed(columns[1:])), firm=True)
     if short != rows:

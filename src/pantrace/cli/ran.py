@@ -1,4 +1,4 @@
-"""What `pantrace run` says of the trials that it ran."""
+"""What `pantrace run` prints about its trials."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Spent:
-    """What the trials of this run have cost so far, for the line of progress."""
+    """What the trials of this run have cost so far, for the progress line."""
 
     def __init__(self) -> None:
         self._usd = 0.0
@@ -30,10 +30,11 @@ class Spent:
 
 
 def tell_ran(each: Ran) -> None:
-    """Say what was asked, what it took, and what went wrong."""
+    """Print what was run, what it cost, and what went wrong."""
     who = f"{each.name}: " if each.name else ""
     spent = f", {each.tokens:,} tokens" if each.tokens else ""
     if each.usd:
+        # Trials without a price are not free: the sum is a lower bound.
         spent += f", ${each.usd:.4f}{' at least' if each.unpriced else ''}"
     say(f"{who}{few(each.ran, 'trial')} run, {each.reused} recorded before{spent}; recordings in {each.recordings}")
     if each.unanswered:
@@ -51,7 +52,7 @@ def tell_ran(each: Ran) -> None:
 
 
 def tell_unanswered(each: Ran) -> int:
-    """Say if an agent answered nothing; gives the exit code. Where there is a gate, the gate says it."""
+    """Say if an agent answered nothing; returns the exit code. If there is a gate, the gate says so instead."""
     asked = each.ran + each.reused
     if each.answered or not asked:
         return 0

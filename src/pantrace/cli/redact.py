@@ -78,6 +78,7 @@ def command(
         selection=chosen,
         on_replacement=found.append,
     )
+    # After the output: a list of replacements in a file that was never written would mislead.
     if listing:
         with writing(Path(listing)) as file:
             file.writelines(encode(each) + b"\n" for each in found)
@@ -89,6 +90,7 @@ def command(
     tell(report)
     counts: Counter[str] = Counter()
     for each in found:
+        # On stderr, like everything that is not the result.
         counts[each.kind] += each.count
     if counts:
         table(["replaced", "kind"], [[str(n), kind] for kind, n in counts.most_common()], right=("replaced",), err=True)
@@ -103,6 +105,7 @@ def _pattern(text: str) -> tuple[str, str]:
     if not equals or not name or not shape:
         raise UsageError(f"--pattern {text!r} is not NAME=REGEX")
     try:
+        # Checked now, with the option's name in the message; the redactor would fail in the middle of a recording.
         compiled(shape)
     except UsageError as error:
         raise UsageError(f"--pattern {text!r}: {error}") from None

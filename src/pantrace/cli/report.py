@@ -55,6 +55,7 @@ def command(
     pantrace report results/today -o report.md
     """
     from pantrace.library.report import report
+    from pantrace.wire.limits import in_words
 
     from .left_out import tell_left_out
 
@@ -78,10 +79,12 @@ def command(
         return
     for note in [*written.remarks, *(f"left out to stay below --max-size: {words}" for words in written.dropped)]:
         say(note)
+    # A report is made to be sent: this is the last moment to say it.
     if no_redact:
         say("secrets are not replaced: read the file before you send it to anyone")
+    # Said, because a reader may wonder about [redacted:...] in the page.
     elif written.replaced:
         say(f"{written.replaced:,} secret{'' if written.replaced == 1 else 's'} replaced (--no-redact shows them)")
     runs = "1 run" if written.runs == 1 else f"{written.runs} runs"
     samples = f"{written.samples:,} sample{'' if written.samples == 1 else 's'}"
-    say(f"wrote {out}: {samples} of {runs}, {written.size / 1e6:.1f} MB")
+    say(f"wrote {out}: {samples} of {runs}, {in_words(written.size)}")

@@ -41,12 +41,14 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
             print_json([describe(each) for group in found.values() for each in group])
             return
         for name, group in found.items():
+            # A definition file has dozens of metrics: a list; one by name is shown in full.
             if name.endswith(".json"):
                 _list_definitions(group)
             else:
                 for each in group:
                     _show(each)
         return
+    # Managed ones are listed without the extra: the table is data, and only asking needs Google's client.
     rubrics = [load_any_rubric(name) for name in (*rubric_names(), *managed_names())]
     if as_json:
         print_json([describe(rubric) for rubric in rubrics])
@@ -68,13 +70,14 @@ def grade_range(rubric: Rubric) -> str:
 
 
 def marked_inputs(rubric: Rubric) -> list[str]:
-    """The inputs; ? marks optional ones, | those of which one must be there."""
+    """The inputs; ? marks optional ones, | those of which at least one must be present."""
     marks = {"required": "", "optional": "?", "one_of": "|"}
     return [f"{name}{marks[need]}" for name, need in rubric.inputs.items()]
 
 
 def managed_inputs(family: Family) -> list[str]:
     """The inputs of a managed metric; those that may be absent are marked."""
+    # A conversation of one prompt has no history; all other inputs are required.
     return [f"{name}?" if name == "history" else name for name in family.inputs] + ["guidelines?"] * family.guidelines
 
 
@@ -106,7 +109,7 @@ def _list_definitions(metrics: Sequence[AnyRubric | LayerOneMetric]) -> None:
 
 
 def kind_of(metric: AnyRubric | LayerOneMetric) -> str:
-    """How a metric comes to its scores."""
+    """How a metric gets its scores."""
     from pantrace.judges import LayerOneMetric, Managed
 
     if isinstance(metric, Managed):
@@ -136,6 +139,7 @@ def _show(rubric: AnyRubric | LayerOneMetric) -> None:
     if not isinstance(rubric, Defined):
         _echo(f"scope: {rubric.scope.replace('_', ' ')}")
     for name, need in rubric.inputs.items():
+        # The same words that a score will have when the input is missing.
         missing = f"; without it: {INPUTS[name][1]}" if name in INPUTS and need == "required" else ""
         _echo(f"input {name}: {need.replace('_', ' ')}{missing}")
     for source in _sources(rubric):
@@ -148,7 +152,7 @@ def _show(rubric: AnyRubric | LayerOneMetric) -> None:
 
 
 def describe(metric: AnyRubric | LayerOneMetric) -> dict[str, Any]:
-    """What the list says of one rubric, or of one metric of a definition file."""
+    """What `--json` says about one rubric, or about one metric of a definition file."""
     import msgspec
 
     from pantrace.judges import Defined, LayerOneMetric, Managed
@@ -197,5 +201,5 @@ def _described_managed(managed: Managed) -> dict[str, Any]:
 
 
 def _echo(text: str) -> None:
-    """Words of a file that somebody else may have written."""
+    """Print text of a file that somebody else may have written."""
     click.echo(harmless(text))

@@ -146,12 +146,13 @@ def command(
     if planned is not None:
         readiness(planned)
     told = [str(Path(workshop) / each) for each in (SUMMARY, LOG)] if workshop else []
-    # A dataset that the plan names is an input like any other.
+    # A dataset that the plan names is an input, too, and must not be overwritten.
     within = [] if sources or planned is None else [str(each) for each in planned.datasets]
     keep_inputs([*sources, *within], beside=[plan], recordings=[out, report], others=[junit, markdown, *told])
     notes = Notes.keeping()
     spent = Spent()
     with ExitStack() as stack:
+        # Before the first agent starts: a `kill` at any later moment must end it.
         _end_agents_when_ended(stack)
         count = stack.enter_context(progress("trial", more=spent.words))
 
@@ -176,6 +177,7 @@ def command(
                 on_sample=done,
             )
         except (KeyboardInterrupt, SystemExit):
+            # Said at once: hours of work look lost otherwise.
             say(f"stopped; finished trials are recorded in {out}; run the same command to continue")
             raise
     for error in notes.broken:
@@ -187,6 +189,7 @@ def command(
         with progress("sample") as measured:
             results = [evaluate_recorded(planned, each, measured) for each in ran]
     found = run_result(ran, results, notes)
+    # A plan with [gate] gates in `run` as it does in `eval`.
     gate = gate or _plans_gate(plan)
     if as_json:
         print_json(found.to_dict())
@@ -200,7 +203,7 @@ def command(
 
 
 def _refuse_files(files: Files, planned: Planned | None, named: dict[str, str]) -> None:
-    """Files for which there would be nothing to write, before anybody is asked."""
+    """Refuse output files that would stay empty, before any agent is asked."""
     from dataclasses import asdict
 
     wanted = [f"--{name}" for name, value in asdict(files).items() if value]
@@ -214,7 +217,7 @@ def _refuse_files(files: Files, planned: Planned | None, named: dict[str, str]) 
 
 
 def _end_agents_when_ended(stack: ExitStack) -> None:
-    """Whoever ends this program, or closes its terminal, ends the agents, too: as Ctrl-C does."""
+    """End the agents, too, if this program is terminated or its terminal is closed, as with Ctrl-C."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         former = signal.signal(number, lambda got, _frame: sys.exit(128 + got))
         stack.callback(signal.signal, number, former)
@@ -229,14 +232,14 @@ def _plans_gate(plan: str | None) -> bool:
 
 
 def _tell_results(found: RunResult, files: Files, gate: bool, as_json: bool) -> int:
-    """The evaluation of each agent, and their comparison; gives the exit code of the gate."""
+    """Print the evaluation of each agent, and their comparison; returns the exit code of the gate."""
     from .compare import tell_comparisons
     from .eval import tell_evaluation, write_files
 
     codes = []
     for each in found.results:
         if as_json:
-            # They are printed already, as a part of the whole.
+            # The numbers are in the JSON document that was printed already.
             decided = each.gate() if gate else None
             write_files(each.path, each.summary, files, decided.sentence if decided is not None else "")
             codes.append(decided.exit_code if decided is not None else 0)
@@ -244,14 +247,16 @@ def _tell_results(found: RunResult, files: Files, gate: bool, as_json: bool) -> 
             codes.append(tell_evaluation(each, files, gate, None, None))
     if found.comparison is not None and not as_json:
         tell_comparisons(found.comparison, flips=10)
+    # Failed (1) counts before undecided (3), although 3 is the larger number.
     return 1 if 1 in codes else max(codes, default=0)
 
 
 def _named(agents: tuple[str, ...]) -> dict[str, str]:
-    """Specifications by name; one alone needs none."""
+    """Specifications by name; a single one needs no name."""
     found: dict[str, str] = {}
     for each in agents:
         name, equals, spec = each.partition("=")
+        # An = inside a specification is no name: cmd:FOO=1 agent, http://host/?a=b.
         if not equals or ":" in name or not name.replace("-", "").replace("_", "").isalnum():
             name, spec = "", each
         if len(agents) > 1 and not name:

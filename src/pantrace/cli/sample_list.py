@@ -1,4 +1,4 @@
-"""`pantrace show` of several samples: a table that fits, with the totals at its end."""
+"""`pantrace show` for several samples: a table that fits the terminal, with totals at the end."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 COLUMNS = ["sample", "time (UTC)", "agent", "model", "turns", "calls", "errors", "tokens", "cost", "outcome", "title"]
 NUMBERS = ("turns", "calls", "errors", "tokens", "cost")
 _LEAST, _LONG = 10, 16
-"""Letters of an id that are shown at least; ids up to the second length stay whole."""
+"""Minimum number of letters of an id that are shown; ids up to the second length stay whole."""
 
 
 def tell_list(rows: Sequence[Listed]) -> None:
-    """The table of all samples. What is the same for all of them is said once, below it."""
+    """Print the table of all samples. What is the same for all of them is said once, below it."""
     from pantrace.engine.listing import totals
     from pantrace.wire.times import time_text
 
@@ -33,12 +33,14 @@ def tell_list(rows: Sequence[Listed]) -> None:
         values = {line[place] for line in lines}
         if values == {""}:
             continue
+        # The same word in every row takes room that the title needs.
         if head in ("agent", "model") and len(values) == 1 and len(rows) > 1:
             shared.append(f"{head} {next(iter(values))}")
         else:
             shown.append(place)
+    # As a row of the table, so that each total is below its column.
     last = ["total", "", "", "", f"{found.turns:,}", f"{found.calls:,}", f"{found.errors:,}"]
-    last += [tokens_words(found.tokens), cost_words(found.cost), "", ""]
+    last += [tokens_words(found.tokens), cost_words(found.cost, estimated=found.estimated > 0), "", ""]
     table(
         [COLUMNS[place] for place in shown],
         [[line[place] for place in shown] for line in [*lines, *([last] if len(rows) > 1 else [])]],
@@ -50,6 +52,8 @@ def tell_list(rows: Sequence[Listed]) -> None:
     told = [few(found.samples, "sample"), *([_period(rows)] if _period(rows) else []), *shared]
     told += [f"{count:,} {status}" for status, count in found.outcomes.items()]
     sentence("; ".join(told) + ".")
+    if found.estimated:
+        sentence("~: the source does not record the cost; this is what the tokens cost by the price table.")
     missing = [
         f"{few(count, 'sample')} without {what}"
         for what, count, total in (
@@ -77,14 +81,14 @@ def _cells(row: Listed, name: str, *, with_year: bool) -> list[str]:
         number(row.calls),
         number(row.errors),
         tokens_words(row.tokens),
-        cost_words(row.cost),
+        cost_words(row.cost, estimated=row.cost_source == "estimated"),
         row.outcome or "",
         " ".join((row.title or "").split())[:60],
     ]
 
 
 def tokens_words(count: int | None) -> str:
-    """9,945 as 9.9k: a column has room for five letters."""
+    """9,945 as 9.95k: a column has room for five characters."""
     if count is None:
         return ""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -93,17 +97,18 @@ def tokens_words(count: int | None) -> str:
     return str(count)
 
 
-def cost_words(cost: float | None) -> str:
-    """Dollars, with as many digits as it takes."""
+def cost_words(cost: float | None, *, estimated: bool) -> str:
+    """Dollars, with as many digits as necessary; ~$0.0013 is an estimate."""
     from pantrace.model import in_words
 
-    return "" if cost is None else in_words(cost, "USD")
+    return "" if cost is None else "~" * estimated + in_words(cost, "USD")
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:
-    """Each long id as far as it takes to tell it from the others: `--sample` takes the beginning of an id."""
+    """The unique beginning of each long id, which `--sample` accepts."""
     found = {}
     for name in ids:
+        # Ids of many tools begin with the same prefix or a time: ten letters are often not unique.
         end = next(
             (end for end in range(_LEAST, len(name)) if sum(each.startswith(name[:end]) for each in ids) == 1), None
         )

@@ -21,6 +21,7 @@ def command() -> None:
     from pantrace.formats.native import VERSION, FirstLine
     from pantrace.model import Sample
 
+    # From the types themselves, so that the schema cannot disagree with the reader.
     (first, sample), components = msgspec.json.schema_components([FirstLine, Sample], ref_template="#/$defs/{name}")
     print_json(
         {

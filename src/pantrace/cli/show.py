@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -12,15 +12,25 @@ from .arguments import as_csv, as_json, expand, from_format, kept_at_home, selec
 from .output import harmless, print_json, say, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from pantrace.engine.listing import Listed
     from pantrace.engine.select import Selection
     from pantrace.engine.sessions import Batch, ToolUse
     from pantrace.model import Sample
 
 _ADVISED = 8
-"""Samples of one id that are told apart."""
+"""Maximum number of commands that are suggested for samples with the same id."""
+T = TypeVar("T")
 SORTS = ("id", "time", "agent", "model", "turns", "calls", "errors", "tokens", "cost", "outcome", "title")
+
+
+class Order(NamedTuple):
+    """How a list is sorted, and how many lines of it are wanted."""
+
+    by: str
+    reverse: bool
+    limit: int | None
 
 
 @click.command("show")
@@ -78,27 +88,33 @@ def command(
 
     if tool_map is not None and not tools:
         raise UsageError("--tool-map needs --tools")
+    # Batches are stretches of time; sorted by cost, they would be torn apart.
     if gap is not None and sort is not None:
         raise UsageError("--gap lists sessions by time: it cannot be combined with --sort")
     pause = parse_gap(gap) if gap is not None else None
     names = tool_names(tool_map, "--tool-map") if tool_map is not None else None
     notes = Notes.keeping()
+    # Without a path, folders without a known format are left out: they are listed by `detect`.
     paths = expand(sources) if sources else [each.path for each in kept_at_home(chosen.since) if each.format]
     run = read_pile(paths, format=from_, notes=notes)
+    # Sorted first, then limited: otherwise the first few that are read would be sorted, not the most expensive ones.
+    order = Order(sort, reverse, chosen.limit) if sort is not None else None
+    if order is not None:
+        chosen.limit = None
     samples = _chosen(split_children(run.samples) if sub_agents else run.samples, chosen)
     if tools:
         _print_tools(tool_uses(samples, names), names is not None, as_json)
     elif as_json:
-        print_json([_with_line(sample) for sample in samples])
+        print_json([_with_line(sample, row) for row, sample in _lines(samples, order, keep=lambda sample: sample)])
     elif as_csv:
-        _print_csv(samples, sort, reverse)
+        _print_csv([row for row, _ in _lines(samples, order, keep=lambda _: None)])
     else:
-        _print(samples, sources, full, pause, sort, reverse, paged=not no_pager)
+        _print(samples, sources, full, pause, order, paged=not no_pager)
     tell_left_out(notes)
 
 
 def _chosen(samples: Iterable[Sample], chosen: Selection) -> Iterator[Sample]:
-    """What was asked for; a sub-agent can be asked for by its own id, and is then shown alone."""
+    """The chosen samples; a sub-agent can be chosen by its own id, and is then shown alone."""
     from pantrace.model import Sample, all_trajectories
 
     if len(chosen.sessions) != 1:
@@ -117,6 +133,7 @@ def _chosen(samples: Iterable[Sample], chosen: Selection) -> Iterator[Sample]:
 
     try:
         yield from chosen.apply(looking(samples))
+    # No sample has this id, but a sub-agent has it.
     except UsageError:
         if not inside:
             raise
@@ -139,24 +156,30 @@ def _print_tools(uses: list[ToolUse], mapped: bool, as_json: bool) -> None:
         say(f"{len(unknown)} of {len(uses)} tools are not in the map" + (f": {', '.join(unknown)}" if unknown else ""))
 
 
-def _with_line(sample: Sample) -> dict[str, Any]:
-    """A sample in the native form, with its line of the list beside it."""
-    from pantrace.engine.listing import listed
+def _lines(samples: Iterable[Sample], order: Order | None, keep: Callable[[Sample], T]) -> list[tuple[Listed, T]]:
+    """The line of each sample, with what is kept of it, in the wanted order."""
+    from pantrace.engine.listing import listed, ordered
+
+    lines = ((listed(sample), keep(sample)) for sample in samples)
+    return list(lines) if order is None else ordered(lines, order.by, reverse=order.reverse, limit=order.limit)
+
+
+def _with_line(sample: Sample, row: Listed) -> dict[str, Any]:
+    """A sample in the native form, with its line of the list."""
     from pantrace.wire.json import decode, encode
 
-    return {**decode(encode(sample)), "listed": listed(sample)}
+    return {**decode(encode(sample)), "listed": row}
 
 
-def _print_csv(samples: Iterable[Sample], sort: str | None, reverse: bool) -> None:
+def _print_csv(rows: list[Listed]) -> None:
     import sys
 
-    from pantrace.engine.listing import Listed, listed, ordered
+    from pantrace.engine.listing import Listed
     from pantrace.engine.tables import csv_line
 
-    rows = [listed(sample) for sample in samples]
     names = Listed.__struct_fields__
     sys.stdout.write(csv_line(names).decode())
-    for row in ordered(rows, sort, reverse=reverse) if sort else rows:
+    for row in rows:
         cells = ["" if (value := getattr(row, name)) is None else str(value) for name in names]
         sys.stdout.write(csv_line(cells).decode())
 
@@ -166,18 +189,20 @@ def _print(
     sources: tuple[str, ...],
     full: bool,
     gap: float | None,
-    sort: str | None,
-    reverse: bool,
+    order: Order | None,
     *,
     paged: bool,
 ) -> None:
     from itertools import chain, islice
 
-    from pantrace.engine.listing import listed, ordered
+    from pantrace.engine.listing import listed
     from pantrace.engine.sessions import batches
 
     from .sample_list import tell_list
 
+    if order is not None and order.limit == 1:
+        samples = iter([sample for _, sample in _lines(samples, order, keep=lambda sample: sample)])
+    # Two are enough to decide between a transcript and a list; the rest is read one by one.
     first = list(islice(samples, 2))
     if not first:
         return
@@ -188,12 +213,11 @@ def _print(
         through_pager(lambda out: transcript(first[0], out, full=full), paged=paged)
         return
     every = chain(first, samples)
-    if sort is not None:
-        rows, kept = [], []
-        for sample in every:
-            rows.append(listed(sample))
-            kept.append(_without_steps(sample))  # a long list is sorted without holding the recordings
-        tell_list(ordered(rows, sort, reverse=reverse))
+    if order is not None:
+        # Without steps, so that sorting a long list does not keep all recordings in memory.
+        lines = _lines(every, order, keep=_without_steps)
+        kept = [sample for _, sample in lines]
+        tell_list([row for row, _ in lines])
     else:
         found = batches(every, gap)
         kept = [sample for batch in found for sample in batch.samples]
@@ -207,7 +231,7 @@ def _print(
         for sample in kept[:_ADVISED]:
             say(f"  pantrace show {_one_of(sample, kept, sources)}")
         return
-    say("--sample ID prints one" + (", --sort cost puts the most expensive first" if sort is None else ""))
+    say("--sample ID prints one" + (", --sort cost puts the most expensive first" if order is None else ""))
 
 
 def _without_steps(sample: Sample) -> Sample:
@@ -218,7 +242,7 @@ def _without_steps(sample: Sample) -> Sample:
 
 
 def _one_of(sample: Sample, alike: list[Sample], sources: tuple[str, ...]) -> str:
-    """What to type to print one of the samples of the same id: its epoch, or its file, whichever tells it apart."""
+    """The arguments that print one of several samples with the same id: by its epoch, otherwise by its file."""
     from shlex import join
 
     if sample.epoch is not None and sum(each.epoch == sample.epoch for each in alike) == 1:
@@ -229,7 +253,7 @@ def _one_of(sample: Sample, alike: list[Sample], sources: tuple[str, ...]) -> st
 
 
 def _heading(batch: Batch, number: int | None) -> str:
-    """Where a batch was held and when, in the words of the options that choose it."""
+    """Where and when a batch was recorded, as options that choose it."""
     from pantrace.wire.times import time_text
 
     named = [] if number is None else [f"batch {number}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from rich.text import Text as Line
 
 from pantrace.engine.contents import absent_in
 from pantrace.matching.sub_agents import sub_agents
-from pantrace.metrics import by_name
+from pantrace.metrics.token_usage import cost_of, token_usage
 from pantrace.model import (
     Action,
     Citation,
@@ -41,7 +42,7 @@ from pantrace.wire.times import time_text
 from .output import harmless
 
 _SHORT = 12
-"""Lines of a long text that are shown without --full."""
+"""Maximum lines of a text without --full."""
 
 _ROLES = {"user": "bold cyan", "agent": "bold green", "tool": "yellow", "system": "dim"}
 
@@ -71,30 +72,31 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
 
 
 def _grand_total(sample: Sample, trajectory: Trajectory, out: Console) -> None:
-    """Tokens of the main thread and of all sub-agents together, and all that was spent, with what they cost."""
-    score = by_name("token_usage").score(sample)
+    """Print tokens and cost of the main thread with all sub-agents, and of everything that was spent."""
+    score = token_usage.score(sample)
     total = usage_total(trajectory, children=True)
     others = sum(1 for _ in agent_trajectories(trajectory)) - 1
+    # Without sub-agents it would repeat the line above it.
     if others and total is not None:
         words = usage_words(replace(total, cost_usd=None))
         named = "1 sub-agent" if others == 1 else f"{others} sub-agents"
-        cost = _cost_words(score.values.get("estimated_cost_usd"))
+        cost = _cost_words(*cost_of(sample))
         out.print(Line(f"\ngrand total with {named}: {words}, {cost}", style="bold"))
     spent = score.values.get("spent_tokens")
     if spent is not None and spent != score.values.get("total_tokens"):
-        cost = _cost_words(score.values.get("spent_usd"))
+        cost = _cost_words(*cost_of(sample, spent=True))
         out.print(
             Line(f"\nspent in total, including what is not counted: {in_words(spent, 'tokens')}, {cost}", style="bold")
         )
 
 
-def _cost_words(cost: Any) -> str:
-    return in_words(cost, "USD") if isinstance(cost, (int, float)) else "cost not known"
+def _cost_words(cost: float | None, estimated: bool) -> str:
+    return "cost not known" if cost is None else "~" * estimated + in_words(cost, "USD") + " (estimated)" * estimated
 
 
 def _numbers(trajectory: Trajectory) -> dict[int, int]:
-    """Steps counted in the order recorded, those of sub-agents behind their parent's: by these numbers other commands
-    name them. Branches that were given up count, too."""
+    """Steps counted in the order recorded, those of sub-agents after their parent's; other commands use the same
+    numbers. Abandoned branches count, too."""
     steps = (step for each in all_trajectories(trajectory) for step in each.steps)
     return {id(step): number for number, step in enumerate(steps, 1)}
 
@@ -110,10 +112,17 @@ def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, f
         reason = f": {trajectory.outcome.reason}" if trajectory.outcome.reason else ""
         style = "bold red" if trajectory.outcome.status in ("failed", "error", "limit") else "bold"
         _block(out, f"{indent}outcome: ", f"{trajectory.outcome.status}{reason}", style, full=True)
+    # Active steps only: abandoned branches are counted below, and shown by `view`.
     for turn in turns(trajectory):
         out.print(Line(f"\n{indent}── turn {turn.number} ", style="dim"))
-        for step in turn.steps:
-            _step(step, numbers[id(step)], out, full, indent)
+        for quiet, steps in groupby(turn.steps, key=lambda step: not full and _is_quiet(step)):
+            found = list(steps)
+            # Programs write many notes that have nothing to read; one line for each would bury the conversation.
+            if quiet and len(found) > 1:
+                out.print(Line(f"{indent}{len(found)} notes (--full shows them)", style="dim"))
+                continue
+            for step in found:
+                _step(step, numbers[id(step)], out, full, indent)
     if trajectory.response is not None:
         _block(out, f"\n{indent}response as stated: ", trajectory.response, "", full)
     total = usage_total(trajectory)
@@ -126,8 +135,8 @@ def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, f
 
 
 def _aside(trajectory: Trajectory, out: Console, indent: str) -> None:
-    """What stands in the recording and is in no total: a branch from which somebody went back, which is not shown, and
-    responses that were stopped. Both were paid all the same."""
+    """Print what the recording contains but no total includes: abandoned branches, which are not shown, and responses
+    that were stopped. Both were paid for."""
     left = given_up_steps(trajectory)
     stopped = [step for step in active_steps(trajectory) if step.usage is not None and step.usage.interrupted]
     for steps, words in ((left, "given up"), (stopped, "interrupted")):
@@ -140,11 +149,16 @@ def _aside(trajectory: Trajectory, out: Console, indent: str) -> None:
 
 
 def _by_agent(trajectory: Trajectory, out: Console) -> None:
-    """What each agent took that control was handed to; those that were started have a total of their own."""
+    """Print the usage of each agent that control was handed to; agents that were started have their own total."""
     for each in sub_agents(trajectory):
         if each.took_over and each.usage is not None:
             name = harmless(each.name or "")
             out.print(Line(f"{name} took over: {usage_words(each.usage)}", style="dim"))
+
+
+def _is_quiet(step: Step) -> bool:
+    """Whether a step is a note of which only its own line would be printed."""
+    return step.kind == "note" and step.error is None and all(isinstance(part, Unknown) for part in step.parts)
 
 
 def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> None:
@@ -152,12 +166,13 @@ def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> Non
     facts = [
         step.kind if step.kind != "message" else None,
         step.model,
-        f"{step.ended - step.at:.1f} s" if step.at is not None and step.ended is not None else None,
+        _seconds(step),
         usage_words(step.usage) + " (interrupted)" * step.usage.interrupted if step.usage else None,
         f"stop: {step.stop}" if step.stop else None,
     ]
     line = Line(f"{indent}{harmless(who)}", style=_ROLES[step.role])
     told = harmless("  ".join([f"step {number}", *(fact for fact in facts if fact)]))
+    # Broken between two facts and not inside one, so that "1,234 in" stays together.
     room = out.width - len(indent) - len(who) - 2
     if len(told) > room:
         told = told[: told.rfind("  ", 0, room)] + "\n" + indent + "  " + told[told.rfind("  ", 0, room) + 2 :]
@@ -168,6 +183,14 @@ def _step(step: Step, number: int, out: Console, full: bool, indent: str) -> Non
     if step.error is not None:
         message = f"error {step.error.kind or ''}: {step.error.message or ''}"
         _block(out, indent + "  ", message, "bold red", full)
+
+
+def _seconds(step: Step) -> str | None:
+    """How long a step took; None if that is not known, or less than can be shown."""
+    if step.at is None or step.ended is None:
+        return None
+    words = f"{step.ended - step.at:.1f} s"
+    return words if words not in ("0.0 s", "-0.0 s") else None
 
 
 def _part(part: Part, out: Console, full: bool, indent: str) -> None:
@@ -186,9 +209,10 @@ def _part(part: Part, out: Console, full: bool, indent: str) -> None:
             words = " ".join(f"[{note}]" for note in notes if note)
             lead = f"{indent}{mark} {words + ' ' if words else ''}"
             if part.error is not None:
-                # Always whole: it is what went wrong.
+                # Always in full: it says what went wrong.
                 _block(out, lead, part.error, "red", full=True)
                 lead = f"{indent}  "
+            # Many tools repeat the error in their output; it is not printed twice.
             if part.error is None or (part.output is not None and part.error not in _value(part.output)):
                 _block(out, lead, _value(part.output), "red" if failed else "yellow", full)
         case Media():
@@ -215,7 +239,7 @@ def _value(value: Any) -> str:
 
 
 def _block(out: Console, lead: str, text: str, style: str, full: bool) -> None:
-    """A text whose further lines are indented like its first; long ones are cut with a note of what is left."""
+    """Print a text with all lines indented like the first; long texts are cut, with a note of how much is missing."""
     lines = harmless(text).splitlines() or [""]
     left = 0
     if not full and len(lines) > _SHORT:
@@ -230,7 +254,7 @@ def _block(out: Console, lead: str, text: str, style: str, full: bool) -> None:
 
 
 def _hanging(out: Console, text: str, style: str) -> None:
-    """A line that is folded below its own beginning."""
+    """Print a line; if it wraps, the rest is indented below its start."""
     margin = len(text) - len(text.lstrip())
     folded = Line(text[margin:], style=style).wrap(out, max(out.width - margin - 2, 20))
     for number, line in enumerate(folded):

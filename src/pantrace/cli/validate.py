@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pantrace.model import Violation
 
 LISTED = 20
-"""Violations that are listed unless all are asked for."""
+"""Number of violations that are listed without -v."""
 
 
 @click.command("validate")
@@ -58,7 +58,7 @@ def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json:
 
 
 def _files_in(paths: list[Path]) -> str:
-    """A folder may be one input: how many files it holds is told beside it."""
+    """The number of files inside, because a folder may be one input."""
     inside = sum(1 for path in paths if path.is_dir() for each in path.rglob("*") if each.is_file())
     return f" ({few(inside, 'file')})" if inside > 1 else ""
 
@@ -72,13 +72,14 @@ def _tell(paths: list[Path], found: list[Violation], unreadable: list[ReadError]
     told += [f"{len(unreadable):,} could not be read"] if unreadable else []
     head = "Unreadable" if unreadable else "Not valid" if errors else "Valid"
     verdict(f"{head}: {', '.join(told) or 'no errors, no warnings'} in {of}.", not (errors or unreadable))
+    # Errors first: warnings must not push them off the list.
     shown = found if verbose else sorted(found, key=lambda each: each.level != "error")[:LISTED]
     if shown:
         click.echo()
     for violation in shown:
         where = ": ".join(part for part in (violation.path, violation.place) if part)
         line = harmless(f"{violation.level}: {where}: {violation.message}")
-        click.echo(folded(line, width_of(sys.stdout), "  "))  # whole where a program reads it
+        click.echo(folded(line, width_of(sys.stdout), "  "))  # not wrapped if a program reads it
     if len(found) > len(shown):
         files = Counter(violation.path for violation in found)
         more = f"; {len(files):,} files are affected" if len(files) > 1 else ""

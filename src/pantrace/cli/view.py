@@ -63,13 +63,14 @@ def command(
     if no_redact:
         wanted.redactor = None
         say("secrets are not replaced")
-    find_sources(wanted, Notes.keeping())  # what cannot be read is said here, not in the browser
+    find_sources(wanted, Notes.keeping())  # unreadable inputs are reported here, not in the browser
     try:
         import uvicorn
     except ImportError:
         raise MissingExtra("the viewer's server", "view") from None
     listening = _listen(host, port)
     port = listening.getsockname()[1]
+    # Recordings are private: on a network address, the port alone must not be enough to read them.
     access = "" if _is_local(host) else secrets.token_urlsafe(16)
     site = Site(lambda: gather(wanted, Notes.keeping()), lambda: _states(paths), label_as or _login())
     server = uvicorn.Server(
@@ -84,6 +85,7 @@ def command(
         click.echo(address)
         sys.stdout.flush()
         say("Ctrl-C ends it.")
+        # After the socket listens: the browser would otherwise be faster than the server.
         if not no_open:
             import webbrowser
 
@@ -99,10 +101,11 @@ def command(
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
+    # A restart within a minute would otherwise find the port still taken.
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-        listening.listen(128)  # from here on nobody is refused, even before the first answer
+        listening.listen(128)  # from here on connections wait instead of being refused
     except OSError as error:
         listening.close()
         raise UsageError(f"{host}:{port} cannot be used: {error.strerror}; choose another with --port") from None
@@ -121,14 +124,14 @@ def _login() -> str:
 
 
 def _states(paths: list[Path]) -> Any:
-    """What tells whether something has been written since: to run directories, to recordings that were named, and to
-    those that a `pantrace run` is making. Other recordings in folders are read once."""
+    """Times and sizes that change when something is written: to run directories, to named recordings, and to those that
+    a `pantrace run` is making. Other recordings in folders are read once."""
     from pantrace.places import path_at
     from pantrace.store import is_run_directory
 
     watched = []
     for path in paths:
-        with suppress(PantraceError):  # a bucket that does not answer now is asked again later
+        with suppress(PantraceError):  # a bucket that does not answer is tried again later
             path_at(str(path))
         folders = [path] if is_run_directory(path) else sorted(each.parent for each in path.glob("*/run.json"))
         watched += [

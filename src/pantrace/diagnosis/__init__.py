@@ -1,4 +1,4 @@
-"""Diagnosis: why samples failed. Deterministic first; a judge may say more of each group."""
+"""Diagnosis: why samples failed. Deterministic first; a judge can say more about each group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls and actions held against what was expected: made with other arguments, never made, made and not expected."""
+"""Calls and actions compared with the reference: made with other arguments, missing, or not expected."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from .signature import shortened
 _RULE = ArgumentRule(normalise=True)
 _LIKENESS = _RULE.likeness
 LOOKED_AT = 50
-"""Calls among which the one is looked for that was meant."""
+"""At most this many calls of a tool are compared with an expected one, to bound the time for long loops."""
 _ABSENT = object()
-"""Stands for an argument that is not there."""
+"""Stands for a missing argument, because None is a value."""
 _NEAR = 0.05
-"""How far from the expected place a click may be, as a part of the screen."""
+"""How far from the expected place a click may be, as a share of the screen."""
 
 
 def reference_findings(sample: Sample) -> Iterator[Finding]:
-    """All of a sample whose steps are numbered; nothing where there is no reference."""
+    """All findings of a sample whose steps are numbered; none without a reference."""
     trajectory = sample.trajectory
     if trajectory is None:
         return
@@ -46,6 +46,7 @@ def reference_findings(sample: Sample) -> Iterator[Finding]:
         pairs = recording.pairs_by_trajectory[0]
         failed = {place for place, pair in enumerate(pairs) if id(pair.result) in recording.failed}
         last = next((step.id for step in reversed(trajectory.steps) if is_agents(step)), None)
+        # Some formats record no tools at all; then a missing call proves nothing.
         if recording.no_tools_because is None:
             yield from _call_findings(pairs, failed, expected, last)
     if sample.expected is not None:
@@ -67,7 +68,7 @@ def _call_findings(
     made = [Call(pair.call.name, arguments_of(pair.call.arguments)) for pair in pairs]
     matched, _ = Relation(made, expected, Rules(_RULE)).any_order()
     ours, met = {left for left, _ in matched}, {right for _, right in matched}
-    # A call that failed did nothing: it is neither a wrong nor an unexpected one, and its failure is told as such.
+    # A call that failed did nothing, so it is neither wrong nor unexpected; its failure is a finding of its own.
     stray = [place for place in range(len(made)) if place not in failed and place not in ours]
     by_tool: dict[str, list[int]] = {}
     for place in stray:
@@ -75,7 +76,7 @@ def _call_findings(
     for call in (call for place, call in enumerate(expected) if place not in met):
         same_tool = by_tool.get(call.name)
         if same_tool:
-            # Of several, the one that differs least is the one that was meant.
+            # Of several calls, the one that differs least was most likely meant.
             place = min(same_tool[:LOOKED_AT], key=lambda each: len(_differing(made[each].arguments, call.arguments)))
             same_tool.remove(place)
             differing = _differing(made[place].arguments, call.arguments)
@@ -83,7 +84,7 @@ def _call_findings(
                 cause="wrong_call",
                 subject=call.name,
                 what=f"other values of {', '.join(differing)}" if differing else "other arguments",
-                detail=_told(made[place].arguments, call.arguments, differing),
+                detail=_difference_words(made[place].arguments, call.arguments, differing),
                 address=pairs[place].step.id,
                 hard=True,
             )
@@ -118,16 +119,16 @@ def _differing(made: Any, expected: Any) -> list[str]:
     return [name for name in names if not alike(made.get(name, _ABSENT), expected.get(name, _ABSENT), _LIKENESS)]
 
 
-def _told(made: Any, expected: Any, names: Sequence[str]) -> str:
+def _difference_words(made: Any, expected: Any, names: Sequence[str]) -> str:
     if not names:
         return shortened(f"{_short(made)} where {_short(expected)} is expected")
     found = [difference for name in names for difference in _differences(name, made, expected, name)]
-    told = [f"{path} is {_short(ours)}, expected {_short(theirs)}" for path, ours, theirs in found]
-    return shortened("; ".join(told))
+    texts = [f"{path} is {_short(ours)}, expected {_short(theirs)}" for path, ours, theirs in found]
+    return shortened("; ".join(texts))
 
 
 def _differences(path: str, made: Any, expected: Any, key: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The innermost places in which two values differ: of a long list the one entry that is not the same."""
+    """The innermost places in which two values differ: for a long list, only the entry that is different."""
     ours, theirs = _at(made, key), _at(expected, key)
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name in dict.fromkeys((*theirs, *ours)):
@@ -152,7 +153,8 @@ def _short(value: Any) -> str:
 
 
 def _action_findings(sample: Sample) -> Iterator[Finding]:
-    """The first action that is not the expected one, place by place."""
+    """The first action that is not the expected one."""
+    # Only the first: after it the screen is another one, so later differences follow from it.
     assert sample.trajectory is not None
     assert sample.expected is not None
     made, expected = actions_of(sample.trajectory), actions_of(sample.expected)
@@ -160,17 +162,17 @@ def _action_findings(sample: Sample) -> Iterator[Finding]:
         return
     for place, (truth, _) in enumerate(expected):
         if place >= len(made):
-            told = f"{len(made)} of {len(expected)} expected actions"
+            words = f"{len(made)} of {len(expected)} expected actions"
             yield Finding(
-                cause="wrong_action", subject=truth.kind, what="the actions end early", detail=told,
+                cause="wrong_action", subject=truth.kind, what="the actions end early", detail=words,
                 address=made[-1][1], hard=True, omission=True,
             )  # fmt: skip
             return
         action, step = made[place]
         if difference := _difference(truth, action):
-            told = f"action {place + 1}: {difference}"
+            words = f"action {place + 1}: {difference}"
             yield Finding(
-                cause="wrong_action", subject=truth.kind, what=difference, detail=told, address=step, hard=True
+                cause="wrong_action", subject=truth.kind, what=difference, detail=words, address=step, hard=True
             )
             return
 
@@ -184,6 +186,7 @@ def _difference(truth: Action, action: Action) -> str | None:
     goal = truth.target
     if goal is None or aim is None:
         return None
+    # Any place on the element is right, so a box is a better measure than a distance from a point.
     if (box := normalised_box(goal.box)) is not None:
         return None if inside(aim, box) else f"{truth.kind} outside its target"
     point = normalised_place(goal.point)

@@ -1,4 +1,4 @@
-"""The agent's own code, as far as a judge may see it: text files, bounded, without secrets."""
+"""The agent's own code, as far as a judge may see it: a bounded number of text files, without secrets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import msgspec
 from pantrace.errors import UsageError
 
 LARGEST = 40_000
-"""Bytes of one file that is read."""
+"""Larger files are not read (bytes)."""
 FILES = 2_000
-"""Files that are looked at."""
+"""At most this many files are read."""
 _NOT_CODE = {"node_modules", "__pycache__", "site-packages", "venv", "env", "dist", "build", "target", "vendor"}
 _NOT_TO_BE_SEEN = ("secret", "credential", "password", "id_rsa", "id_ed25519", ".pem", ".key", ".p12", ".env")
 _LISTS = (".lock", "-lock.json", ".csv", ".jsonl", ".ipynb", ".svg", ".min.js", ".map")
@@ -29,7 +29,7 @@ class Code(msgspec.Struct, frozen=True):
 
 
 def read_code(folder: Path, clean: Callable[[str], str]) -> Code:
-    """The text files of a directory, secrets taken out; hidden files, links, packages and large files are left out."""
+    """The text files of a directory with secrets removed, and without hidden files, links, packages and large files."""
     if not folder.is_dir():
         raise UsageError(f"--source {folder}: no such directory")
     found: dict[str, str] = {}
@@ -47,6 +47,7 @@ def read_code(folder: Path, clean: Callable[[str], str]) -> Code:
 
 def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
+        # Sorted, so that the prompt is the same on every machine and the judge's cache finds it.
         folders[:] = sorted(each for each in folders if each not in _NOT_CODE and not each.startswith("."))
         yield from (Path(place) / name for name in sorted(names))
 
@@ -56,6 +57,7 @@ def _text(path: Path) -> str | None:
     if name.startswith(".") or any(word in name for word in _NOT_TO_BE_SEEN) or name.endswith(_LISTS):
         return None
     try:
+        # A link could lead out of the directory that the user allowed us to send.
         if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
             return None
         content = path.read_bytes()
@@ -65,7 +67,7 @@ def _text(path: Path) -> str | None:
 
 
 def chosen_code(code: Code, subject: str, budget: int) -> dict[str, str]:
-    """The files that fit, those that name the subject first, then prompts, agents and tools."""
+    """The files that fit into the budget: first those that mention the subject, then prompts, agents and tools."""
 
     def rank(path: str) -> tuple[bool, bool, int, str]:
         names = any(word and word in code.files[path] for word in subject.split(", "))

@@ -1,4 +1,4 @@
-"""What went wrong in tool calls and GUI actions: failures, refused calls, circles, calls that were never answered."""
+"""What went wrong in tool calls and GUI actions: failures, refused calls, loops, calls without a result."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ _REFUSED = re.compile(
     r"|required (?:argument|parameter|property)|unexpected keyword argument|not valid json|json pars",
     re.IGNORECASE,
 )
-"""What tools say that were called wrongly; few sources tell it apart from other errors."""
+"""Typical messages of tools that were called wrongly; few sources distinguish this from other errors."""
 
 
 def call_findings(sample: Sample) -> Iterator[Finding]:
-    """All of a sample whose steps are numbered."""
+    """All findings of a sample whose steps are numbered."""
     trajectory = sample.trajectory
     if trajectory is None:
         return
     recording = recording_of(trajectory)
+    # The metric's own rule, so that `measure` and `diagnose` agree.
     swallowed = set(by_name("swallowed_errors").score(sample).evidence) if recording.failed else set()
+    # Each trajectory on its own: a sub-agent's success does not correct a failure of its parent.
     for pairs in recording.pairs_by_trajectory:
         yield from _failures(pairs, recording, swallowed)
         yield from _circles(pairs, recording)
@@ -39,7 +41,7 @@ def call_findings(sample: Sample) -> Iterator[Finding]:
 
 
 def _failures(pairs: Sequence[CallPair], recording: Recording, swallowed: set[str]) -> Iterator[Finding]:
-    """One finding for each tool and kind of error: the first of them, how many there were, whether it got better."""
+    """One finding for each tool and kind of error: the first one, how many there were, and whether it was corrected."""
     found: dict[tuple[str, str, str], list[CallPair]] = {}
     last_good: dict[str, int] = {}
     places: dict[int, int] = {}
@@ -55,7 +57,7 @@ def _failures(pairs: Sequence[CallPair], recording: Recording, swallowed: set[st
     for (cause, tool, what), failed in found.items():
         first, last = failed[0], failed[-1]
         assert first.result is not None
-        # A call that was refused is made good by any that works: the agent found another way.
+        # A refused call is corrected by any later call that works: the agent found another way.
         good = last_good.get("" if cause in ("unknown_tool", "bad_arguments") else tool, -1)
         quiet = any(pair.step.id in swallowed for pair in failed)
         yield Finding(
@@ -72,11 +74,12 @@ def _failures(pairs: Sequence[CallPair], recording: Recording, swallowed: set[st
 def _cause(result: ToolResult, error: str) -> str:
     if result.failure in CAUSES_BY_FAILURE:
         return CAUSES_BY_FAILURE[result.failure]
+    # The beginning only: a long output may quote such a message, for example in a log.
     return "bad_arguments" if _REFUSED.search(error[:500]) else "tool_error"
 
 
 def _circles(pairs: Sequence[CallPair], recording: Recording) -> Iterator[Finding]:
-    """Calls that were repeated with the same answer; those that fail are told as failures, which says more."""
+    """Calls that were repeated with the same answer. Those that fail are reported as failures, which says more."""
     for start, period, times in circles(pairs, _key):
         around = pairs[start : start + period]
         if any(pair.result is not None and id(pair.result) in recording.failed for pair in around):
@@ -92,6 +95,7 @@ def _circles(pairs: Sequence[CallPair], recording: Recording) -> Iterator[Findin
         )
 
 
+# With the answer: polling until something changes is not a loop.
 def _key(pair: CallPair) -> Hashable:
     return pair.call.name, canonical(pair.call.arguments), _answer(pair.result)
 
@@ -116,13 +120,14 @@ def _action_circles(trajectory: Trajectory) -> Iterator[Finding]:
 
 
 def _open_calls(recording: Recording) -> Iterator[Finding]:
-    """Calls of the last step that called anything, where nothing came after: the run ended while they were at work."""
+    """Calls of the last calling step, if nothing came after them: the run ended before they returned."""
     own = recording.pairs_by_trajectory[0]
     waiting = [pair for pair in own if pair.result is None]
     if not waiting or not recording.trajectory.steps:
         return
     last = waiting[-1]
     behind = recording.trajectory.steps[_index(recording.trajectory, last.step) + 1 :]
+    # The agent went on, so the missing result is a gap in the recording.
     if any(step.role == "agent" and step.kind == "message" for step in behind):
         return
     for name in dict.fromkeys(pair.call.name for pair in waiting if pair.step is last.step):
@@ -132,7 +137,7 @@ def _open_calls(recording: Recording) -> Iterator[Finding]:
             what="no result was recorded",
             detail=f"the call of {name} has no result, and nothing follows",
             address=last.step.id,
-            # Formats that record no results leave every call without one: that proves nothing.
+            # Some formats never record results; then a missing one proves nothing.
             hard=any(pair.result is not None for pair in own),
         )
 

@@ -1,7 +1,8 @@
-"""Choosing: which of the things that went wrong in a failed sample is called its cause.
+"""Choosing: which of the problems in a failed sample is called its cause.
 
-What ended the run comes first, then what a reference or a rule proves, then what was seen to go wrong. Samples that
-passed are the measure: what they show as often is no cause, and of several the one that they show least is."""
+What ended the run comes first, then what a reference or a rule proves, then what visibly went wrong. Samples that
+passed are the control group: a problem that is as common in them is not a cause, and of several the rarest in them is
+chosen."""
 
 from __future__ import annotations
 
@@ -17,21 +18,21 @@ Key = tuple[str, str]
 """Cause and subject."""
 
 ENOUGH = 5
-"""Samples that must have passed before what is as frequent in them counts as harmless."""
+"""With fewer passed samples, a problem that is as common in them is not yet called harmless."""
 HARMLESS_EXTRA = 0.05
-"""Share of passed samples up to which a call that nobody expects may be called a cause."""
+"""If more than this share of the passed samples has an unexpected call, it cannot be a cause."""
 OFTEN = 3
-"""Samples in which something must be seen before its frequency says anything."""
+"""In fewer samples than this, the frequency of a problem says nothing."""
 LITTLE = 0.2
-"""Doubt up to which a finding is as good as one that no good run shows."""
+"""Up to this doubt, a finding counts as if no passed sample had it."""
 RARE = 0.5
-"""How doubtful one is that is rarer."""
+"""The doubt of an unexpected call that is too rare to judge by its frequency."""
 HARMLESS = float("inf")
 KEPT = 100
-"""Findings of samples without a verdict that are kept, of each kind."""
+"""How many findings of samples without a verdict are kept, of each kind."""
 _ENDINGS = ("run_error", "blocked", "cancelled")
 _WEAK = ("loop", *ABOUT_TOOLS, "open_call", "no_answer", *ABOUT_REFERENCE)
-"""Causes that good runs may show, too."""
+"""Problems that good runs may have, too."""
 _ORDER = (
     *_ENDINGS,
     *ABOUT_REFERENCE,
@@ -49,8 +50,8 @@ _ORDER = (
     "partly_done",
     "answer",
 )
-"""What explains most comes first: what ended the run, what a reference or a rule proves, what was seen to go wrong,
-how it ended, who was not content."""
+"""What explains most comes first: what ended the run, what a reference or a rule proves, what visibly went wrong, how
+it ended, who was not satisfied."""
 UNKNOWN = Finding(cause="unknown")
 
 
@@ -63,7 +64,7 @@ class Failure(Record, frozen=True, kw_only=True):
 
 @dataclass
 class Tally:
-    """Samples as they pass by: of those that passed only counts are kept."""
+    """Counts samples while they are read. Of passed samples only counts are kept, so that memory stays small."""
 
     failed: list[Diagnosed] = field(default_factory=list)
     passed: int = 0
@@ -73,9 +74,9 @@ class Tally:
     not_run: int = 0
     seen_in_passed: Counter[tuple[str, str]] = field(default_factory=Counter)
     seen_in_unjudged: Counter[Key] = field(default_factory=Counter)
-    """What went wrong in samples that could not be judged, be it mended."""
+    """Problems in samples that could not be judged, even if they were corrected later."""
     unjudged_findings: dict[Key, list[tuple[Diagnosed, Finding]]] = field(default_factory=dict)
-    """Some of them."""
+    """Some of these problems, with their samples."""
 
     def add(self, found: Diagnosed) -> None:
         status = found.verdict.status
@@ -91,6 +92,7 @@ class Tally:
             examples = self.unjudged_examples.setdefault(found.verdict.why, [])
             if len(examples) < OFTEN:
                 examples.append(found.sample)
+            # Each kind once for a sample: reversed, so that the first of its kind wins.
             for each in {one.key: one for one in reversed(found.findings)}.values():
                 self.seen_in_unjudged[each.key] += 1
                 known = self.unjudged_findings.setdefault(each.key, [])
@@ -104,8 +106,8 @@ class Tally:
         return [Failure(diagnosed=each, main=_main(each, doubts)) for each in self.failed]
 
     def _doubt(self, key: Key, failed: int) -> float:
-        """How often something is seen in samples that passed, as a part of how often in those that failed: 0 where no
-        good run shows it, HARMLESS where it cannot be a cause."""
+        """How common a problem is in passed samples, relative to failed ones: 0 if no passed sample has it, HARMLESS if
+        it cannot be a cause."""
         passed = self.seen_in_passed[key]
         doubt = passed / max(self.passed, 1) / (failed / len(self.failed))
         if self.passed >= ENOUGH and passed >= OFTEN and key[0] in _WEAK and doubt >= 1:
@@ -113,7 +115,7 @@ class Tally:
         if key[0] == "extra_call":
             if self.passed >= ENOUGH and passed / self.passed > HARMLESS_EXTRA:
                 return HARMLESS
-            # Most calls only look something up. Which of them do harm, only many samples can tell.
+            # Most unexpected calls only look something up. Only many samples can tell which of them do harm.
             return doubt if self.passed >= ENOUGH and failed >= OFTEN else RARE
         return doubt
 
@@ -122,6 +124,7 @@ def _main(found: Diagnosed, doubts: dict[Key, float]) -> Finding:
     seen = [each for each in found.findings if not each.mended and doubts[each.key] < HARMLESS]
     expected = {each.subject for each in seen if each.cause in ("wrong_call", "missing_call")}
     stopped = any(each.cause == "limit" and each.hard for each in seen)
+    # A run that was stopped by a limit is explained by what kept it busy, not by the expected calls it did not reach.
     order = list(dict.fromkeys((*_ENDINGS, "loop", "tool_error", "limit", *_ORDER))) if stopped else list(_ORDER)
 
     def rank(finding: Finding) -> tuple[float, float]:
@@ -129,11 +132,11 @@ def _main(found: Diagnosed, doubts: dict[Key, float]) -> Finding:
         doubt = doubts[finding.key] if doubts[finding.key] > LITTLE else 0.0
         place: float = order.index("tool_error" if cause in ABOUT_TOOLS else cause)
         if cause in ABOUT_TOOLS and finding.subject in expected and not stopped:
-            # An expected call that was tried and failed is explained by its failure.
+            # If an expected call was tried and failed, its failure is the explanation, so it ranks just before.
             place = order.index("wrong_call") - 0.5
         elif finding.cause == "extra_call" and doubt and finding.what != NOTHING_EXPECTED:
             place = order.index("stated") - 0.5
         return place, doubt
 
-    # The findings stand in the order of events: of several of one rank, the first that happened.
+    # Findings are in the order of events, and `min` returns the first of equal rank: what happened first.
     return min(seen, key=rank, default=UNKNOWN)

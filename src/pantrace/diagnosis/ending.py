@@ -1,4 +1,4 @@
-"""How a run ended: broken down, blocked, cancelled, at a limit, given up, without an answer."""
+"""How a run ended: an error, a block, a cancellation, a limit, giving up, no answer."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _LIMIT = re.compile(
 _CAUSES = {"limit": "limit", "cancelled": "cancelled", "error": "run_error", "failed": "stated"}
 _CANCELLED = re.compile(r"abort|cancel|interrupt", re.IGNORECASE)
 _FINAL = re.compile(r"submit|finish|final|done|complete|answer|transfer|handoff|hand_off|terminate|exit|stop|end", re.I)
-"""Names of tools by which an agent ends a run without a further word."""
+"""Names of tools that end a run, so that no text has to follow."""
 
 
 def ending_findings(sample: Sample) -> Iterator[Finding]:
-    """All of a sample whose steps are numbered."""
+    """All findings of a sample whose steps are numbered."""
     trajectory = sample.trajectory
     if trajectory is None:
         return
@@ -74,9 +74,10 @@ def ending_findings(sample: Sample) -> Iterator[Finding]:
 
 
 def _stated(outcome: Outcome, address: str | None) -> Iterator[Finding]:
-    """What the source itself says of the end."""
+    """What the source itself says about the end."""
     reason = outcome.reason or ""
     cause = _CAUSES.get(outcome.status)
+    # Some tools record a limit as an error; only the text distinguishes it.
     if outcome.status == "error" and _LIMIT.search(reason):
         cause = "limit"
     if cause is not None and (reason or cause != "stated"):
@@ -94,10 +95,11 @@ def _stated(outcome: Outcome, address: str | None) -> Iterator[Finding]:
 
 
 def _broken_steps(recording: Recording, last: Step | None) -> Iterator[Finding]:
-    """Steps that ended in an error; one that the agent went on from is mended."""
+    """Steps that ended in an error; if the agent went on, the error was corrected."""
     own = {id(step) for step in recording.trajectory.steps}
     for step in recording.broken:
         assert step.error is not None
+        # Failed calls are findings of their own (`calls`).
         if step.role == "tool":
             continue
         kind, message = step.error.kind or "", step.error.message or step.error.traceback or ""
@@ -121,7 +123,7 @@ def _broken_steps(recording: Recording, last: Step | None) -> Iterator[Finding]:
 
 
 def _last_words(last: Step, status: str | None) -> Iterator[Finding]:
-    """Why the model stopped, the last time that it spoke; and whether it gave up, or only thought that it was done."""
+    """Why the model stopped in its last reply, whether it gave up, and whether it wrongly believed it was done."""
     stop = (last.stop or "").lower()
     if last.error is None and (stop in LIMITS or stop in BLOCKS):
         cut = stop in LIMITS
@@ -138,18 +140,19 @@ def _last_words(last: Step, status: str | None) -> Iterator[Finding]:
             why = shortened(part.text or step_text(last) or "the last action is fail")
             yield Finding(cause="gave_up", what="the action `fail`", detail=why, address=last.id, hard=True)
         elif type(part) is Action and part.kind == "done" and status == "failed":
-            told = "the last action is done, and the run failed"
-            yield Finding(cause="claimed_done", what="the action done", detail=told, address=last.id, omission=True)
+            fact = "the last action is done, and the run failed"
+            yield Finding(cause="claimed_done", what="the action done", detail=fact, address=last.id, omission=True)
 
 
 def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterator[Finding]:
-    """The last prompt without an answer. A source that holds nothing of the agent proves nothing."""
+    """The last prompt without an answer. A recording without any step of the agent proves nothing."""
     trajectory = recording.trajectory
     if not recording.has_acted:
         if trajectory.steps:
-            told = "the recording has nothing that the agent did"
-            yield Finding(cause="no_answer", what=told, detail=told, address=trajectory.steps[-1].id, omission=True)
+            fact = "the recording has nothing that the agent did"
+            yield Finding(cause="no_answer", what=fact, detail=fact, address=trajectory.steps[-1].id, omission=True)
         return
+    # A GUI agent acts, and does not have to say anything.
     if Action in recording.part_types:
         return
     yield from _silent_turns(trajectory)
@@ -161,12 +164,13 @@ def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterato
     behind = [step for step in trajectory.steps[asked + 1 :] if is_agents(step)]
     if not behind:
         if asked >= 0:
-            told = "the recording ends with a prompt"
+            fact = "the recording ends with a prompt"
             step = trajectory.steps[asked]
-            yield Finding(cause="abandoned", what=told, detail=told, address=step.id, hard=True, omission=True)
+            yield Finding(cause="abandoned", what=fact, detail=fact, address=step.id, hard=True, omission=True)
         return
     late = {id(step) for step in behind}
     calls = [pair for pair in recording.pairs_by_trajectory[0] if id(pair.step) in late]
+    # Tools such as `submit` end a run: no text has to follow.
     if calls and _FINAL.search(calls[-1].call.name):
         return
     empty = not calls or (last is not None and not any(type(part) is ToolCall for part in last.parts))
@@ -181,13 +185,13 @@ def _silence(sample: Sample, recording: Recording, last: Step | None) -> Iterato
 
 
 def _silent_turns(trajectory: Trajectory) -> Iterator[Finding]:
-    """Turns before the last one in which the agent worked and said nothing; what broke down is told as such."""
+    """Turns before the last one in which the agent worked but said nothing; errors are reported separately."""
     for turn in turns(trajectory)[:-1]:
         own = [step for step in turn.steps if is_agents(step)]
         if turn.number and own and not any(step_text(step) or step.error is not None for step in own):
-            told = f"turn {turn.number} ends without an answer"
+            fact = f"turn {turn.number} ends without an answer"
             yield Finding(
-                cause="no_answer", what="a turn before the last", detail=told, address=own[-1].id, mended=True,
+                cause="no_answer", what="a turn before the last", detail=fact, address=own[-1].id, mended=True,
                 omission=True,
             )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Excerpts: what a judge is shown of a failed sample: the task, and the steps around the one that went wrong."""
+"""Excerpts: what a judge sees of a failed sample: the task, and the steps around the one that went wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Excerpt(msgspec.Struct, frozen=True):
 
 
 def excerpt(sample: Sample, place: Place | None, detail: str, clean: Callable[[str], str]) -> Excerpt:
-    """The task, what is expected, and the steps around the place; secrets taken out of each."""
+    """The task, what is expected, and the steps around the place, with secrets removed."""
     numbered = Numbered(sample)
     entries = [f"what pantrace found: {detail}" + (f" (step {place.step})" if place is not None else "")]
     case = sample.case
@@ -61,7 +61,7 @@ def _window(addresses: Sequence[str], place: Place | None) -> list[tuple[int, st
     """The first and last steps, and those around the place; 1-based positions with their addresses."""
     middle = addresses.index(str(place.step)) if place is not None and str(place.step) in addresses else None
     wanted = {*range(ENDS), *range(len(addresses) - ENDS, len(addresses))}
-    # Where no step is to blame, the end says most.
+    # If no step is known to be at fault, the end says most.
     centre = middle if middle is not None else len(addresses) - 1
     wanted |= set(range(centre - AROUND, centre + AROUND + 1))
     return [(position + 1, addresses[position]) for position in sorted(wanted) if 0 <= position < len(addresses)]
@@ -71,13 +71,14 @@ def _step_entries(numbered: Numbered, address: str) -> list[str]:
     step, place = numbered.steps[address], numbered.places[address]
     who = f"sub-agent {place.agent}" if place.agent else "agent"
     blocks = transcript(Trajectory(steps=(step,)), who=who)
-    # Further lines are indented, so that none of them can pass for another step.
+    # Further lines are indented, so that text in a recording cannot pretend to be another step.
     return [f"[step {place.step}] " + "\n    ".join(block.text.splitlines()) for block in blocks]
 
 
 def fenced(names: Sequence[str], texts: Sequence[Sequence[str]], word: str, budget: int) -> str:
-    """Several lists of entries between fences, shortened entry by entry until all of them fit."""
+    """Several lists of entries between fences, with every entry shortened until all of them fit."""
     length = _LENGTHS[0]
+    # Shorter entries rather than fewer: a missing step could be the one that explains the failure.
     for length in _LENGTHS:
         size = sum(min(len(entry), length) for entries in texts for entry in entries)
         if size <= budget or length == _LENGTHS[-1]:

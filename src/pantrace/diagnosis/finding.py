@@ -1,4 +1,4 @@
-"""Finding: something that went wrong in one sample, where, and what kind of cause it is."""
+"""Finding: a problem in one sample, where it happened, and what kind of cause it is."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CAUSES = {
     "answer": "not good enough by {}",
     "unknown": "no cause seen in the recording",
 }
-"""Name of each cause -> its sentence; {} is the tool, rule, contract or score that it is about."""
+"""Name of each cause -> its sentence; {} is the tool, rule, contract or score concerned."""
 
 ABOUT_TOOLS = ("tool_error", "bad_arguments", "unknown_tool", "denied")
 NOTHING_EXPECTED = "no call is expected"
@@ -47,7 +47,7 @@ class Place(Record, frozen=True, kw_only=True):
 
 
 class Waste(Record, frozen=True, kw_only=True):
-    """What was spent behind the step at which it went wrong. None: not recorded, which is not zero."""
+    """What was spent after the step that went wrong. None: not recorded, which is not zero."""
 
     steps: int | None = None
     """Steps of agents."""
@@ -58,28 +58,29 @@ class Waste(Record, frozen=True, kw_only=True):
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Something that went wrong."""
+    """A problem in a sample."""
 
     cause: str
-    """A name of CAUSES."""
+    """A name from CAUSES."""
     subject: str = ""
-    """The tool, rule, contract or score that it is about."""
+    """The tool, rule, contract or score concerned."""
     what: str = ""
-    """The error without what differs from sample to sample (ids, paths, numbers): samples of one group share it."""
+    """The error without the parts that differ between samples (ids, paths, numbers), so that equal errors can be
+    counted."""
     detail: str = ""
     """The error as this sample has it."""
     address: str | None = None
-    """Step at which it begins, as `Numbered` addresses it; None: no step shows it."""
+    """Step at which it begins, as an address of `Numbered`; None if no step shows it."""
     place: Place | None = None
     """The same for people."""
     waste: Waste = Waste()
     times: int = 1
     hard: bool = False
-    """By itself it says that the sample failed."""
+    """Enough on its own to call the sample failed."""
     mended: bool = False
-    """The agent went on and succeeded with the same: seen, but no cause."""
+    """The agent corrected it later: seen, but not a cause."""
     omission: bool = False
-    """Something was not done: the step is the last at which it could have been, and nothing behind it is waste."""
+    """Something was not done. The step is the last one at which it could have been, so nothing was wasted after it."""
 
     @property
     def key(self) -> tuple[str, str]:

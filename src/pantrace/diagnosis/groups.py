@@ -1,4 +1,4 @@
-"""Groups: failed samples by their cause, beside how often the same is seen in samples that passed."""
+"""Groups: failed samples by their cause, and how often passed samples have the same problem."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Example(Record, frozen=True, kw_only=True):
 
 
 class Variant(Record, frozen=True, kw_only=True):
-    """The same error, ids, paths and numbers aside."""
+    """Errors that are the same except for ids, paths and numbers."""
 
     text: str
     samples: int
@@ -56,18 +56,18 @@ class Group(Record, frozen=True, kw_only=True):
     subject: str
     title: str
     certain: bool
-    """Whether the recording or the reference proves it; otherwise it is what was seen to go wrong."""
+    """Whether the recording or the reference proves it; otherwise it was only seen."""
     samples: int
     share: float
-    """Of all that failed."""
+    """Of all failed samples."""
     also: int
-    """Failed samples in which it is seen, too, and which have another cause."""
+    """Failed samples that have this problem, too, but another cause."""
     passed: int
-    """Samples that passed in which it is seen."""
+    """Passed samples with the same problem."""
     waste: Waste
-    """Over the samples of which it is known."""
+    """Sum over the samples for which it is known."""
     waste_unknown: int
-    """Samples of the group of which no tokens behind the step are known."""
+    """Samples of the group for which the tokens after the step are not known."""
     variants: tuple[Variant, ...]
     examples: tuple[Example, ...]
 
@@ -81,11 +81,12 @@ def group(failures: Sequence[Failure], seen_in_passed: Counter[tuple[str, str]],
     found = [
         _group(key, members, len(failures), seen[key], seen_in_passed[key], examples) for key, members in by_key.items()
     ]
+    # The unknown group comes last even if it is the largest, because it explains nothing.
     return sorted(found, key=lambda each: (each.cause == "unknown", -each.samples, each.title))
 
 
 def unjudged_groups(tally: Tally, examples: int) -> list[Group]:
-    """What went wrong in samples that could not be judged, the most frequent first."""
+    """Problems in samples that could not be judged, the most frequent first."""
     found = [
         Group(
             cause=key[0],
@@ -115,6 +116,7 @@ def _group(
         cause=cause,
         subject=subject,
         title=title_of(cause, shortened(subject, 60)),
+        # A single passed sample with the same problem is enough for doubt.
         certain=cause in _CERTAIN and not passed,
         samples=len(members),
         share=len(members) / failed,
@@ -131,12 +133,13 @@ def _group(
 
 
 def _chosen(members: Sequence[Failure], count: int) -> list[Failure]:
-    """Examples of as many variants as there is room for, the most frequent first."""
+    """Examples of as many variants as possible, the most frequent first."""
     by_variant: dict[str, list[Failure]] = {}
     for each in members:
         by_variant.setdefault(each.main.what, []).append(each)
     rows = sorted(by_variant.values(), key=len, reverse=True)
     found: list[Failure] = []
+    # One of each variant, then a second of each: the first three of a group are often the same error.
     for depth in range(max(map(len, rows), default=0)):
         for row in rows:
             if len(found) == count:

@@ -1,4 +1,4 @@
-"""The diagnosis as Markdown: for a pull request, the answer first."""
+"""The diagnosis as Markdown, for a pull request: the answer first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .report import Diagnosis, Opinion
 from .words import place_words, seen_words, show_words, waste_words
 
 LISTED = 10
-"""Errors of one group that are listed."""
+"""At most this many errors of a group are listed."""
 _MEANING = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
@@ -77,12 +77,14 @@ def _opinion(opinion: Opinion) -> list[str]:
         steps = ", ".join(f"{each['sample']} step {each['step']}" for each in opinion.evidence)
         lines += [">", f"> Evidence: {plain(steps)}"]
     else:
+        # A judge can name a cause without having seen it.
         lines += [">", "> The judge cited no step that it was shown: treat this as a guess."]
     return [*lines, ""]
 
 
 def plain(text: str) -> str:
-    """A text of a recording as nothing but text: no markup, no mention, one line."""
+    """Text from a recording as plain text: no markup, no mention, one line."""
+    # On GitHub, "@name" would notify a person, and recordings are full of mail addresses and handles.
     return _MEANING.sub(r"\\\1", _one_line(text)).replace("@", "@\N{ZERO WIDTH NON-JOINER}")
 
 
@@ -91,7 +93,7 @@ def _one_line(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A command as code, whatever backticks are in it."""
+    """A command as code, even if it contains backticks."""
     visible = "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split())
     )

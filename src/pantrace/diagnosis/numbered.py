@@ -1,6 +1,6 @@
-"""Numbered: a sample whose steps have their numbers for ids, so that what a metric gives as evidence leads to a step.
+"""Numbered: a sample with numbers as step ids, so that the evidence of a metric leads to a step.
 
-Many sources give their steps no ids, and some give one id twice; a number always says which step is meant."""
+In many sources steps have no ids, and in some two steps have the same id; a number is always unique."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from .finding import Place
 
 
 class Numbered:
-    """A sample with numbers for ids, the branches that were given up and the test's own staff left out.
+    """A sample with numbers as ids, without abandoned branches, graders and simulated users.
 
-    Steps are counted from 1 in the order recorded, those of sub-agents behind their parent's, as in `pantrace show`."""
+    Steps are counted from 1 in the order recorded, those of sub-agents after their parent's, as in `pantrace show`."""
 
     def __init__(self, sample: Sample) -> None:
         self.places: dict[str, Place] = {}
         self.order: dict[str, tuple[int, ...]] = {}
-        """Where a step stands in the order of events: a sub-agent's steps behind the call that started it."""
+        """Position of a step in the order of events: a sub-agent's steps come after the call that started it."""
         self.steps: dict[str, Step] = {}
         self._named: dict[str, str | None] = {}
         trajectory = sample.trajectory
+        # Numbers count all steps, also those that are left out below: they must be the numbers that `show` prints.
         whole = all_trajectories(trajectory) if trajectory is not None else ()
         self._numbers = {id(step): number for number, step in enumerate((s for each in whole for s in each.steps), 1)}
         self.trajectory = None if trajectory is None else self._number(trajectory, None, ())
@@ -39,9 +40,11 @@ class Numbered:
             number = self._numbers[id(step)]
             address = str(number)
             if step.id is not None:
+                # An id that occurs twice leads nowhere: pointing to the wrong step is worse than to none.
                 self._named[step.id] = address if step.id not in self._named else None
             self.places[address] = Place(step=number, agent=agent)
             self.order[address] = (*before, number)
+            # References to old ids would lead nowhere.
             numbered = msgspec.structs.replace(step, id=address, parent=None, replaces=())
             self.steps[address] = numbered
             steps.append(numbered)
@@ -55,9 +58,9 @@ class Numbered:
         return msgspec.structs.replace(trajectory, steps=tuple(steps), children=tuple(children), leaf=None)
 
     def place(self, address: str | None) -> Place | None:
-        """The step for people."""
+        """The step as a person counts it."""
         return self.places.get(address) if address is not None else None
 
     def address_of(self, step_id: str) -> str | None:
-        """The step that has this id in the source, if it is only one."""
+        """The step that has this id in the source, if the id is unique."""
         return self._named.get(step_id)

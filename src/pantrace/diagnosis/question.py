@@ -21,9 +21,9 @@ from .signature import shortened
 
 WHERE = ("prompt", "tool", "code", "environment", "reference", "other")
 BUDGET = 60_000
-"""Characters of material in one question, unless said otherwise."""
+"""Characters of material in one question, by default."""
 LONGEST = 1_500
-"""Characters of an answer that are kept."""
+"""At most this many characters of an answer are kept."""
 
 SYSTEM = """\
 You find out why recorded runs of an AI agent failed.
@@ -70,7 +70,7 @@ class Question(msgspec.Struct, frozen=True):
 
     prompt: str
     examples: tuple[tuple[str, int | None, frozenset[int]], ...]
-    """For each example its sample, repetition and the steps that are shown."""
+    """For each example: its sample, its repetition and the steps that are shown."""
 
 
 def question_of(
@@ -80,7 +80,7 @@ def question_of(
     budget: int = BUDGET,
     clean: Callable[[str], str] = str,
 ) -> Question:
-    """The question; names and texts of the recordings stand between fences, too."""
+    """The question. All names and texts from recordings are between fences."""
     facts = [f"cause: {group.title}", f"{group.samples} failed samples, {group.share:.0%} of all that failed"]
     facts += [f"seen in {group.passed} samples that passed"] if group.passed else []
     facts += [f"{each.samples} x {each.text}" for each in group.variants[:10]]
@@ -90,6 +90,7 @@ def question_of(
         texts.append(list(each.entries))
     files = chosen_code(code, group.subject, budget // 2) if code is not None else {}
     source = " The agent's code is added; name the file that has to change." if files else ""
+    # Chosen from all of the material, so that no text in it can contain the fence's word and end the fence.
     word = fence_word([entry for entries in texts for entry in entries] + list(files.values()))
     material = [fenced(names, texts, word, budget - sum(map(len, files.values())))]
     for number, (path, text) in enumerate(files.items(), 1):
@@ -116,7 +117,8 @@ def request_for(question: Question, model: str, max_tokens: int) -> Request:
 
 
 async def opinion_on(question: Question, request: Request, judge: Judge) -> Opinion:
-    """What the judge says; an unusable reply is answered once with what is wrong with it, then there is no opinion."""
+    """What the judge says. After an unusable reply it is asked once more, with what was wrong; then there is no
+    opinion."""
     problem = ""
     for attempt in (1, 2):
         try:
@@ -125,6 +127,7 @@ async def opinion_on(question: Question, request: Request, judge: Judge) -> Opin
             reason = error.reason if attempt == 1 else f"{problem}; then {error.reason}"
             return Opinion(problem=reason, model=request.model)
         try:
+            # A reply that was cut off may still contain a quoted object that parses.
             if reply.stop == "length":
                 raise _Unusable(f"the reply was cut off at {request.max_tokens} tokens")
             return _opinion(reply.text, question, request.model)
@@ -136,7 +139,7 @@ async def opinion_on(question: Question, request: Request, judge: Judge) -> Opin
 
 
 class _Unusable(Exception):
-    """Why a reply is no opinion."""
+    """Why a reply cannot be used."""
 
 
 def _opinion(reply: str, question: Question, model: str) -> Opinion:
@@ -146,6 +149,7 @@ def _opinion(reply: str, question: Question, model: str) -> Opinion:
         if not isinstance(row.get(name), str) or not row[name].strip():
             raise _Unusable(f"it has no {name}")
         texts[name] = shortened(row[name], LONGEST)
+    # Unlike a missing cause, an unknown place does not make the answer useless.
     where = row.get("where")
     evidence, unfounded = _checked(row.get("evidence"), question)
     return Opinion(
@@ -159,7 +163,8 @@ def _opinion(reply: str, question: Question, model: str) -> Opinion:
 
 
 def _checked(named: Any, question: Question) -> tuple[list[dict[str, Any]], int]:
-    """The steps that were shown to the judge, and how many others it named."""
+    """The steps that the judge was shown, and how many others it named."""
+    # A judge may invent step numbers: only what it has seen can be evidence.
     found: list[dict[str, Any]] = []
     unfounded = 0
     for each in named if isinstance(named, list) else ():
@@ -178,11 +183,12 @@ def _checked(named: Any, question: Question) -> tuple[list[dict[str, Any]], int]
 
 
 def _last_object(reply: str) -> dict[str, Any]:
-    """The last object with a root cause: a judge may quote others on its way to it."""
+    """The last object with a root cause: before it, a judge may quote others, for example from a recording."""
     if not reply.strip():
         raise _Unusable("the reply is empty")
     found: dict[str, Any] | None = None
     place = 0
+    # Bounded, because a reply full of braces would be parsed from each of them.
     while (opening := _OBJECT.search(reply, place)) is not None and opening.start() < 100_000:
         place = opening.start() + 1
         try:

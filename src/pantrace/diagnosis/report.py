@@ -1,4 +1,4 @@
-"""The diagnosis of a pile: how many failed, by whose word, and the groups of causes."""
+"""The diagnosis of all samples: how many failed, who says so, and the groups of causes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .groups import Example, Group, group, unjudged_groups
 
 
 class Opinion(Record, frozen=True, kw_only=True):
-    """What a judge says of a group."""
+    """What a judge says about a group."""
 
     root_cause: str | None = None
     change: str | None = None
     """What to change."""
     where: str | None = None
-    """What it has to be changed in: prompt, tool, code, environment, reference, other."""
+    """Where the change has to be made: prompt, tool, code, environment, reference, other."""
     evidence: tuple[dict[str, Any], ...] = ()
-    """Steps that it rests on: sample, epoch, step, agent. Each was shown to the judge."""
+    """Steps that support it: sample, epoch, step, agent. Each was shown to the judge."""
     unfounded: int = 0
-    """Steps that the judge named and that nobody showed it."""
+    """Steps that the judge named although it was not shown them."""
     model: str | None = None
     problem: str | None = None
     """Why there is no opinion."""
@@ -39,19 +39,19 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     failed: int
     passed: int
     unjudged: int
-    """Samples of which nobody can say whether they failed."""
+    """Samples for which nothing says whether they failed."""
     not_run: int
     failed_by: dict[str, int]
     """Who says so -> how many: decision, outcome, error, score, reference, finding."""
     unjudged_because: dict[str, int]
     unjudged_examples: dict[str, list[str]]
     seen_in_unjudged: tuple[Group, ...]
-    """What went wrong in these samples, be it made good: one sample may be in several groups."""
+    """Problems in these samples, even if they were corrected; a sample can be in several groups."""
     groups: tuple[Group, ...]
     failures: tuple[Failure, ...]
     """Every failed sample, in reading order."""
     opinions: tuple[Opinion, ...] = ()
-    """One for each group, where a judge was asked."""
+    """One for each group, if a judge was asked."""
 
     @property
     def sentence(self) -> str:
@@ -66,6 +66,7 @@ class Diagnosis(Record, frozen=True, kw_only=True):
         if not known:
             return f"{of}; the recordings do not show why."
         first = known[0]
+        # "Most often (1)" would say nothing.
         if first.samples == 1 and len(self.groups) > 1:
             return f"{of}, each for a different reason."
         most = "" if len(self.groups) == 1 else f", most often ({first.samples:,})"
@@ -73,10 +74,11 @@ class Diagnosis(Record, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> str:
-        """Where all samples are: passed, failed by whose word, not judged, not run."""
+        """All samples: failed and who says so, passed, not judged, not run."""
         parts = []
         if self.failed:
             parts.append(f"{self.failed:,} failed ({failed_by_words(self.failed_by)})")
+        # Always shown, even 0: whether anything passed decides how much the causes can be trusted.
         parts.append(f"{self.passed:,} passed")
         parts += [f"{count:,} not judged ({why})" for why, count in self.unjudged_because.items()]
         if self.not_run:
@@ -99,7 +101,7 @@ def failed_by_words(failed_by: dict[str, int]) -> str:
 
 
 def diagnosis_of(tally: Tally, examples: int) -> Diagnosis:
-    """The diagnosis of all samples that passed by."""
+    """The diagnosis of all counted samples."""
     failures = tally.failures()
     by = Counter(each.diagnosed.verdict.by or "finding" for each in failures)
     return Diagnosis(
@@ -208,5 +210,5 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
 
 
 def _most_first(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Of equal counts by name: the order of samples depends on where the recordings lay."""
+    """The largest count first; equal counts by name, because the order of samples depends on the file system."""
     return dict(sorted(counts, key=lambda each: (-each[1], each[0])))

@@ -1,4 +1,4 @@
-"""One sample diagnosed: whether it failed, and all that went wrong in it."""
+"""The diagnosis of one sample: whether it failed, and all its problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .waste import Spending
 
 
 class Diagnosed(Record, frozen=True, kw_only=True):
-    """What is kept of a sample: its recording is not."""
+    """What is kept of a sample. Its recording is not kept, so that memory stays small."""
 
     number: int
     """0-based place among all samples, in reading order."""
@@ -40,7 +40,7 @@ def diagnose_sample(
     number: int = 0,
     source: str | None = None,
 ) -> Diagnosed:
-    """Everything that can be said of one sample by itself. `scores` are those that a run made of it."""
+    """Everything that one sample shows on its own. `scores` are those that a run computed for it."""
     numbered = Numbered(sample)
     found = _findings(numbered, scores, decisions)
     return Diagnosed(
@@ -64,6 +64,7 @@ def _findings(numbered: Numbered, scores: Sequence[Score], decisions: Sequence[D
         *reference_findings(numbered.sample),
         *scored_findings(numbered, scores, decisions, last),
     ]
+    # Adding up the spending is needed only if a finding can have waste after it.
     spending = Spending(numbered) if any(each.address and not each.omission for each in found) else None
     located = [_located(each, numbered, spending) for each in found]
     return sorted(located, key=lambda each: numbered.order.get(each.address or "", (len(numbered.order) + 1,)))

@@ -20,13 +20,22 @@ class SampleStatus(Record, frozen=True, kw_only=True):
 
     status: Literal["failed", "passed", "unjudged", "not_run"]
     by: Says | None = None
-    """Who says so: a decision of the run, the outcome that the source records, an error that ended it, a score of the
-    source, the reference, or something in the recording that cannot be in a good run. None: nobody does."""
+    """What says so: a decision of the run, the recorded outcome, an error that ended it, a score of the source, the
+    reference, or something in the recording that a good run cannot have. None: nothing does."""
     why: str = ""
 
 
 def status_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence[Finding]) -> SampleStatus:
-    """The first that anybody says: a decision, the source, the recording itself."""
+    """The first answer in this order: a decision, the source, the recording itself."""
+    found = _first_answer(sample, decisions, findings)
+    undecided = next((each for each in decisions if each.passed is None), None)
+    # As in a gate, what could not be decided has not passed; but what went wrong in it is still worth explaining.
+    if undecided is not None and found.status in ("passed", "unjudged"):
+        return SampleStatus(status="unjudged", why=f"{undecided.profile} could not decide")
+    return found
+
+
+def _first_answer(sample: Sample, decisions: Sequence[Decision], findings: Sequence[Finding]) -> SampleStatus:
     if sample.trajectory is None:
         return SampleStatus(status="not_run", why="the case was not run")
     decided = [each.passed for each in decisions]
@@ -36,6 +45,7 @@ def status_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence[
     if decided and all(each is True for each in decided):
         return SampleStatus(status="passed", by="decision")
     outcome = sample.trajectory.outcome
+    # The metric `outcome` does not apply to a run that broke down, but a diagnosis has to explain it.
     if outcome is not None and outcome.status in ("error", "cancelled"):
         return SampleStatus(status="failed", by="error", why=outcome.reason or outcome.status)
     recorded = by_name("outcome").score(sample)
@@ -48,6 +58,7 @@ def status_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence[
         return SampleStatus(status="failed" if low else "passed", by="score", why=", ".join(low))
     if recorded.status == "scored" and len(sample.scores) == 1:
         return SampleStatus(status="passed" if recorded.value else "failed", by="score", why=sample.scores[0].name)
+    # Nobody has judged the sample: it failed only if the recording shows something that a good run cannot have.
     hard = [each for each in findings if each.hard and not each.mended]
     if hard:
         by: Says = "finding"
@@ -56,9 +67,6 @@ def status_of(sample: Sample, decisions: Sequence[Decision], findings: Sequence[
         elif hard[0].cause in ("run_error", "blocked"):
             by = "error"
         return SampleStatus(status="failed", by=by, why=hard[0].detail)
-    undecided = next((each for each in decisions if each.passed is None), None)
-    if undecided is not None:
-        return SampleStatus(status="unjudged", why=f"{undecided.profile} could not decide")
     why = "the recording does not say how it ended, and nothing in it is clearly wrong"
     if not recording_of(sample.trajectory).has_acted:
         why = "the recording has nothing that the agent did"

@@ -1,4 +1,4 @@
-"""What scores and decisions say: contracts and rules that are broken, numbers that are not good enough."""
+"""What scores and decisions say: broken contracts and rules, and numbers that are not good enough."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONTRACT = "output_contract"
 def scored_findings(
     numbered: Numbered, scores: Sequence[Score], decisions: Sequence[Decision], last: str | None
 ) -> Iterator[Finding]:
-    """All of a sample, from its own scores and those of the run."""
+    """All findings of a sample from its own scores and those of the run."""
     sample = numbered.sample
     every = (*sample.scores, *scores)
     yield from _contract(sample, every, last)
@@ -26,16 +26,17 @@ def scored_findings(
         if score.passed is False and "rule" in score.details:
             steps = [address for each in score.evidence if (address := numbered.address_of(each)) is not None]
             first = min(steps, key=numbered.order.__getitem__, default=None)
-            told = score.explanation or "broken"
+            text = score.explanation or "broken"
             yield Finding(
                 cause="rule",
                 subject=score.name,
-                what=signature(told),
-                detail=shortened(told),
+                what=signature(text),
+                detail=shortened(text),
                 address=first or last,
                 hard=True,
                 omission=first is None,
             )
+    # A decision names its reasons, so single low scores would only repeat it.
     failing = [reason for each in decisions if each.passed is False for reason in each.reasons]
     if failing:
         names = dict.fromkeys(name for each in decisions if each.passed is False for name in _named(each, every))
@@ -43,21 +44,21 @@ def scored_findings(
         return
     outcome = sample.trajectory.outcome if sample.trajectory is not None else None
     reward = outcome.reward if outcome is not None else None
-    # A score that only repeats the reward says no more than that the sample failed.
+    # A score that only repeats the reward does not explain why the sample failed.
     low = [score for score in sample.scores if failed_by(score) is True and (reward is None or score.value != reward)]
     if low:
-        told = "; ".join(f"{each.name}: {each.explanation or each.value}" for each in low)
-        yield _low(", ".join(dict.fromkeys(each.name for each in low)), told, last)
+        text = "; ".join(f"{each.name}: {each.explanation or each.value}" for each in low)
+        yield _low(", ".join(dict.fromkeys(each.name for each in low)), text, last)
 
 
-def _low(names: str, told: str, last: str | None) -> Finding:
+def _low(names: str, text: str, last: str | None) -> Finding:
     return Finding(
-        cause="answer", subject=names, what=signature(told), detail=shortened(told), address=last, omission=True
+        cause="answer", subject=names, what=signature(text), detail=shortened(text), address=last, omission=True
     )
 
 
 def _named(decision: Decision, scores: Sequence[Score]) -> Iterator[str]:
-    """Names of the scores that the reasons of a decision are about."""
+    """Names of the scores that a decision's reasons mention."""
     reasons = " ".join(decision.reasons)
     for name in dict.fromkeys((*decision.deciding, *(score.name for score in scores))):
         if f"{name}=" in reasons or f"{name} " in reasons:
@@ -65,7 +66,8 @@ def _named(decision: Decision, scores: Sequence[Score]) -> Iterator[str]:
 
 
 def failed_by(score: Score) -> bool | None:
-    """Whether a score that came with the sample says that it failed; None: it does not say."""
+    """Whether a score of the source says that the sample failed; None if it does not say."""
+    # A number without a threshold says nothing: 0.4 may be good. Only `passed` and Inspect's C and I are verdicts.
     if score.status != "scored" or (score.maker is not None and score.maker.kind == "check"):
         return None
     if score.passed is not None:
@@ -78,6 +80,7 @@ def _contract(sample: Sample, scores: Sequence[Score], last: str | None) -> Iter
     if score is None:
         if sample.case is None or sample.case.contract is None:
             return
+        # No run has checked the contract, and checking it is cheap.
         score = by_name(CONTRACT).score(sample)
     if score.status != "scored" or score.value is not False:
         return

@@ -1,4 +1,4 @@
-"""Signatures: an error's text without what differs each time it happens, so that the same error groups together."""
+"""Signatures: the text of an error without the parts that differ each time, so that equal errors form a group."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pantrace.model import ToolResult
 from pantrace.wire.json import encode
 
 SHOWN = 200
-"""Characters of an error that are kept."""
+"""At most this many characters of an error are kept."""
 _READ = 20_000
-"""Characters of an error that are looked at: its head and its tail."""
+"""At most this many characters of an error are read: its beginning and its end."""
 
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\)", re.MULTILINE)
 _RAISED = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Timeout)\b.*$", re.MULTILINE)
@@ -26,12 +26,13 @@ _TOKEN = re.compile(
     |(?P<number>(?<![\w.])(?<!HTTP[ ])(?<!code[ ])(?<!status[ ])[-+]?\d+(?:[.,]\d+)*(?:e[-+]?\d{1,4})?(?![\w]))""",
     re.VERBOSE,
 )
-"""A number behind HTTP, code or status stays: 404 and 500 are different errors."""
+"""Repetitions are bounded, because errors are hostile text and unbounded ones could take quadratic time. A number after
+HTTP, code or status stays: 404 and 500 are different errors."""
 _QUOTED = re.compile(r"(\"[^\"\n]{31,}\"|'[^'\n]{31,}'|`[^`\n]{31,}`)")
 
 
 def signature(text: str) -> str:
-    """One line: ids, paths, addresses, times, numbers and long quotations are each replaced by a word for them."""
+    """One line, with ids, paths, addresses, times, numbers and long quotations replaced by a word such as <id>."""
     line = error_line(text)
     line = _QUOTED.sub("<text>", line)
     line = _TOKEN.sub(lambda found: f"<{'id' if found.lastgroup == 'uuid' else found.lastgroup}>", line)
@@ -39,22 +40,23 @@ def signature(text: str) -> str:
 
 
 def error_line(text: str) -> str:
-    """What an error says, without its traceback: the line that names what was raised, else all of it on one line."""
+    """An error without its traceback: the line that names the exception, otherwise the whole text on one line."""
     if len(text) > _READ:
         text = text[: _READ // 2] + "\n" + text[-_READ // 2 :]
     if _TRACEBACK.search(text) and (raised := _RAISED.findall(text)):
+        # The last one: with "During handling of the above exception ..." it is the one that got out.
         text = raised[-1]
     return " ".join(text.split())
 
 
 def shortened(text: str, length: int = SHOWN) -> str:
-    """The head of a text on one line."""
+    """The beginning of a text, on one line."""
     line = " ".join(text[: length * 8].split())
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def error_text(result: ToolResult) -> str:
-    """What a failed call says of its failure."""
+    """What a failed call says about its failure."""
     if result.error:
         return result.error
     output = result.output
@@ -66,6 +68,7 @@ def error_text(result: ToolResult) -> str:
         return _json(output)
     text = output if isinstance(output, str) else "" if output is None else _json(output)
     if result.exit_code:
+        # Programs print their error last, often after pages of output.
         last = next((line for line in reversed(text[-_READ:].splitlines()) if line.strip()), "")
         return f"exit code {result.exit_code}" + (f": {last.strip()}" if last else "")
     return text or (result.failure or "no reason recorded")

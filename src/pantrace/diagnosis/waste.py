@@ -1,4 +1,4 @@
-"""Waste: steps, tokens and cost behind the step at which a run went wrong."""
+"""Waste: steps, tokens and cost after the step that went wrong."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .numbered import Numbered
 
 
 class Spending:
-    """What each step of a sample cost, in the order of events, added up from the end."""
+    """What each step of a sample cost, in the order of events and summed from the end, so that each finding needs only
+    one lookup."""
 
     def __init__(self, numbered: Numbered) -> None:
         self._order = numbered.order
@@ -32,7 +33,7 @@ class Spending:
         self._costs = _from_the_end([cost for _, _, cost in spent])
 
     def behind(self, address: str) -> Waste:
-        """All that was spent after a step."""
+        """Everything that was spent after a step."""
         place = self._order[address]
         steps = len(self._steps) - bisect_right(self._steps, place)
         if not self._places:
@@ -43,6 +44,7 @@ class Spending:
         silent = len(self._silent) - bisect_right(self._silent, place)
         return Waste(
             steps=steps,
+            # If no call reports its tokens, the sum is unknown and not 0.
             tokens=None if calls and without_tokens == calls else int(tokens),
             cost_usd=None if calls and without_cost == calls else cost,
             partial=bool(silent or without_tokens or 0 < without_cost < calls),
@@ -50,7 +52,7 @@ class Spending:
 
 
 def _from_the_end(numbers: Sequence[float | None]) -> list[tuple[float, int]]:
-    """For each place, the sum of what is known from there on, and how many are not known; 0 behind the last."""
+    """For each position, the sum of the known numbers from there on, and how many are unknown; 0 after the last."""
     found: list[tuple[float, int]] = [(0, 0)]
     for number in reversed(numbers):
         total, unknown = found[-1]
@@ -59,7 +61,7 @@ def _from_the_end(numbers: Sequence[float | None]) -> list[tuple[float, int]]:
 
 
 def _cost(usage: Usage, model: str | None, at: float | None) -> float | None:
-    """By the price table, else as reported; a reported 0 may mean that the program knew no price."""
+    """By the price table, otherwise as reported. A reported 0 may mean that the program knew no price."""
     priced = catalog().find(model)
     if priced is not None and (usage.input is not None or usage.output is not None):
         return cost_usd(usage, priced, at=at)

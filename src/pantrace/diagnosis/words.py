@@ -9,7 +9,7 @@ from .groups import Example, Group
 
 
 def waste_words(waste: Waste) -> str:
-    """What was spent: tokens and cost, else steps; empty where nothing is known."""
+    """What was spent: tokens and cost, otherwise steps; empty if nothing is known."""
     if waste.steps == 0:
         return "nothing"
     least = "≥ " if waste.partial else ""
@@ -30,6 +30,7 @@ def place_words(example: Example) -> str:
 
 def show_words(example: Example) -> str:
     """The command that shows the sample."""
+    # Quoted below: ids and paths come from recordings, and people paste this line into a shell.
     words = ["pantrace", "show", example.source or "PATH", "--sample", example.sample]
     if example.epoch is not None:
         words += ["--where", f"epoch={example.epoch}"]
@@ -37,7 +38,7 @@ def show_words(example: Example) -> str:
 
 
 def seen_words(group: Group) -> str:
-    """How sure the cause is, and where else the same is seen."""
+    """How certain the cause is, and where else the same problem was seen."""
     parts = [] if group.certain or group.cause == "unknown" else ["seen in these samples, not proven to be the cause"]
     if group.also:
         parts.append(f"also seen in {group.also:,} failed sample{'s' if group.also > 1 else ''} with another cause")

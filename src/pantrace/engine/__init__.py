@@ -1,1 +1,1 @@
-"""The only room that puts the stages in a row."""
+"""Runs the stages: read, measure, judge, decide, store, compare, write. No other layer combines them."""

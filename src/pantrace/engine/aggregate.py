@@ -1,4 +1,4 @@
-"""Aggregate: means over evaluations, null left out and counted, weighted and unweighted, with intervals."""
+"""Aggregate: means over evaluations with intervals, weighted and unweighted. Missing values are counted, not used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOCUMENTED = {
     "mean_click_hit_rate": "click_hit_rate",
     "mean_episode_success": "episode_success_rate",
 }
-"""The three keys of OpenAdapt's document, and the metric of which each is the mean."""
+"""The three keys of OpenAdapt's document, and the metric that each is the mean of."""
 
 
 class Summary(Record, frozen=True, kw_only=True):
@@ -25,35 +25,35 @@ class Summary(Record, frozen=True, kw_only=True):
 
     metric: str
     evaluations: int
-    """That have a value."""
+    """How many have a value."""
     null: int
-    """That have none; left out, or counted as 0 where that was asked for."""
+    """How many have none; left out, or counted as 0 if that was requested."""
     withdrawn: int = 0
-    """That have a sentinel in its place; always left out."""
+    """How many have a sentinel (-1) instead; always left out."""
     mean: float | None
     """Each evaluation counts the same."""
     low: float | None = None
     high: float | None = None
     method: str | None = None
     weighted_mean: float | None = None
-    """Each counts by its steps, clicks, episodes or cases."""
+    """Each evaluation counts by its number of steps, clicks, episodes or cases."""
     weighted_low: float | None = None
     weighted_high: float | None = None
     weighted_method: str | None = None
     weighted_evaluations: int = 0
-    """That say how much they weigh."""
+    """How many have a weight."""
     weight: float | None = None
     lowest: float | None = None
     highest: float | None = None
     left_out: int = 0
-    """Scores of samples that are no numbers."""
+    """Scores of samples that are not numbers."""
     reliability: Reliability | None = None
-    """pass@k and pass^k, where cases were tried several times and say pass or fail."""
+    """pass@k and pass^k, if cases were tried several times and are pass or fail."""
     notes: tuple[str, ...] = ()
 
 
 class Group(Record, frozen=True, kw_only=True):
-    """The evaluations that belong together."""
+    """Evaluations that are summarised together."""
 
     by: dict[str, str]
     evaluations: int
@@ -62,14 +62,14 @@ class Group(Record, frozen=True, kw_only=True):
     metrics: dict[str, Summary]
 
     def documented(self) -> dict[str, float | None]:
-        """The three means that OpenAdapt's document names; None where no evaluation has the metric."""
+        """The three means that OpenAdapt's document names; None if no evaluation has the metric."""
         return {key: self.metrics[name].mean if name in self.metrics else None for key, name in DOCUMENTED.items()}
 
 
 def group_evaluations(
     evaluations: Sequence[Evaluation], by: Sequence[str], *, null_as_zero: bool = False
 ) -> list[Group]:
-    """A group for each combination of what `by` names, sorted."""
+    """A group for each combination of values of `by`, sorted."""
     groups: dict[tuple[str, ...], list[Evaluation]] = {}
     for each in evaluations:
         groups.setdefault(each.group, []).append(each)
@@ -83,6 +83,7 @@ def aggregate(
 ) -> Group:
     """All evaluations together."""
     names = list(dict.fromkeys(name for each in evaluations for name in each.metrics))
+    # Counts are summed and never averaged: a mean number of episodes says nothing.
     counts = list(dict.fromkeys(name for each in evaluations for name in each.counts))
     summaries = {
         name: _summary(
@@ -104,6 +105,7 @@ def _summary(name: str, found: list[MetricValues], *, null_as_zero: bool) -> Sum
     withdrawn = sum(each.withdrawn for each in found)
     null = len(found) - len(present) - withdrawn
     bounds = next((each.bounds for each in found if each.bounds is not None), None)
+    # The original counts null as 0. That is wrong as a default, but old numbers must be reproducible.
     over = mean([*values, *([0.0] * null if null_as_zero else [])]) if values or null_as_zero else None
     notes = [over.note] if over is not None and over.note else []
     if over is not None and (cut := within(over, bounds)) != over:
@@ -136,7 +138,7 @@ def _summary(name: str, found: list[MetricValues], *, null_as_zero: bool) -> Sum
 
 
 def _reliability(found: list[MetricValues]) -> Reliability | None:
-    """Of the one evaluation; runs of several are no repeats of each other, as another agent may have made them."""
+    """For a single evaluation only: several are not repeats of each other, because their agents may differ."""
     tried = [each.passes for each in found if each.passes]
     if len(tried) != 1:
         return None
@@ -149,6 +151,7 @@ def _whole(count: float) -> float:
 
 def _weighted(found: list[MetricValues]) -> tuple[Estimate | None, float | None, int]:
     """The mean in which each evaluation counts by its weight, the sum of weights, and how many have one."""
+    # If all evaluations have single cases, pool these: a mean of means would count a small evaluation like a large one.
     if found and all(each.values for each in found):
         values: dict[str, list[float]] = {}
         for each in found:
@@ -161,6 +164,7 @@ def _weighted(found: list[MetricValues]) -> tuple[Estimate | None, float | None,
         return None, None, 0
     total = fsum(weight for _, weight, _ in known)
     value = fsum(value * weight for value, weight, _ in known) / total
+    # Without the number of independent trials of each file, an interval would only be a guess.
     trials = [independent for _, _, independent in known if independent]
     if len(trials) == len(known) and 0 <= value <= 1:
         return share_of(value, fsum(trials)), total, len(known)

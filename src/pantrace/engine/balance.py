@@ -13,7 +13,7 @@ from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, Sample, header_of, with_samples
 from pantrace.wire.json import as_builtins, encode, to_plain
-from pantrace.wire.read_listener import Listener, listening
+from pantrace.wire.read_listener import Listener, RowsListener, listening
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.unread import Ledger
 from pantrace.wire.value_census import Census
@@ -60,6 +60,7 @@ class Balance:
         whose beginning has been measured with the first."""
         ledger = Ledger(chosen.reencoded, vocabulary(chosen))
         tell: Listener = ledger.source
+        tell_rows: RowsListener | None = ledger.source_rows
         if self.census is not None:
             self.census = self.copied_as = (
                 None  # several inputs become one: there is no one source to hold a copy against
@@ -67,6 +68,7 @@ class Balance:
         elif chosen.name == self.copied_as:
             self.census, self.variant = Census(), variant
             tell = partial(_both, ledger.source, self.census.tell)
+            tell_rows = None
         if not path.is_dir():
             tell = partial(_of_one_file, tell, path)
 
@@ -74,19 +76,25 @@ class Balance:
             ledger.broken()
             on_broken(error)
 
-        with listening(None) if goes_on else listening(tell, ledger.hear):
+        with listening(None) if goes_on else listening(tell, ledger.hear, tell_rows):
             run = open_with(broken)
         header = to_plain(header_of(run))
         ledger.model(header)
-        return with_samples(run, self._read(iter(run.samples), header, ledger, tell, chosen))
+        return with_samples(run, self._read(iter(run.samples), header, ledger, tell, tell_rows, chosen))
 
     def _read(
-        self, samples: Iterator[Sample], header: Any, ledger: Ledger, tell: Listener, chosen: Format
+        self,
+        samples: Iterator[Sample],
+        header: Any,
+        ledger: Ledger,
+        tell: Listener,
+        tell_rows: RowsListener | None,
+        chosen: Format,
     ) -> Iterator[Sample]:
         self.unfinished += 1
         while True:
             # Only while the reader works: what others read meanwhile is none of its business.
-            with listening(tell, ledger.hear):
+            with listening(tell, ledger.hear, tell_rows):
                 sample = next(samples, None)
             if sample is None:
                 break

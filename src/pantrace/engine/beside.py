@@ -1,4 +1,4 @@
-"""Beside: small work that this process does while it waits for its workers."""
+"""Beside: small tasks that the coordinator does in a thread while it waits for its workers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import TypeVar
 Made = TypeVar("Made")
 
 _LATER = ("numpy", "pyarrow.dataset", "duckdb", "scipy.special")
-"""What the summary of an evaluation needs: three quarters of a second to load, in which nobody would work."""
+"""Modules that the summary of an evaluation needs: loading them takes three quarters of a second, with workers idle."""
 
 
 class Beside:
-    """One thread, ended with the block. Not a pool of the standard library: that would finish everything that waits,
-    and who pressed Ctrl-C does not want to wait for it."""
+    """One thread that ends with the block. Not a pool of the standard library, which would finish all waiting tasks
+    first: after Ctrl-C, nobody wants to wait for them."""
 
     def __init__(self) -> None:
         self.is_over = Event()
-        """Whether nobody waits for the rest any more: whatever takes long looks at it."""
+        """Set when the results are no longer needed; long tasks check it."""
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._thread = Thread(target=self._work, name="pantrace beside", daemon=True)
 
@@ -31,11 +31,12 @@ class Beside:
 
     def __exit__(self, *_: object) -> None:
         self.is_over.set()
+        # Wakes the thread, which may be waiting for a task.
         self._waiting.put(lambda: None)
         self._thread.join()
 
     def promise(self, make: Callable[[], Made]) -> Callable[[], Made]:
-        """Begin something; gives a function that waits for it, and raises what it raised."""
+        """Start a task; returns a function that waits for its result and raises its error."""
         found: Future[Made] = Future()
 
         def work() -> None:
@@ -48,7 +49,7 @@ class Beside:
         return found.result
 
     def load_for_summary(self) -> None:
-        """Load what will be needed at the end."""
+        """Load the modules that are needed at the end."""
         self.promise(_load)
 
     def _work(self) -> None:
@@ -60,5 +61,5 @@ def _load() -> None:
     for name in _LATER:
         try:
             import_module(name)
-        except ImportError:  # said where it is needed
+        except ImportError:  # reported when the module is needed
             return

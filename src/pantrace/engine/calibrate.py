@@ -1,4 +1,4 @@
-"""Calibrate: the scores of judges held against labels."""
+"""Calibrate: the scores of judges compared with labels."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from .compare_side import as_number
 from .labels import Label, Labels, Ranked, rank_labels
 
 Tried = Callable[[str, Callable[[], Estimate]], Estimate | None]
-"""Gives an estimate, or None and a note why there is none."""
+"""Returns an estimate, or None after adding a note that says why there is none."""
 
 
 class Minimums(Record, frozen=True, kw_only=True):
-    """What a judge must show before a gate may rest on it."""
+    """What a judge must achieve before a gate may rely on it."""
 
     labels: int = 50
-    """Least number of labelled samples."""
+    """Smallest number of labelled samples."""
     auc: float | None = None
-    """Least AUC; without it the whole interval must lie above 0.5, which is chance."""
+    """Smallest AUC; if None, the whole interval must be above 0.5, which is chance."""
     kappa: float | None = None
     accuracy: float | None = None
 
@@ -49,7 +49,7 @@ class Observed:
     scores: list[float] = field(default_factory=list)
     samples: list[str] = field(default_factory=list)
     repeats: list[list[float]] = field(default_factory=list)
-    """Verdicts of one model on one sample, where it was asked more than once."""
+    """Verdicts of one model on one sample, if it was asked more than once."""
     scale: Scale | None = None
     thresholds: set[float | None] = field(default_factory=set)
     yes_or_no: bool = True
@@ -59,7 +59,7 @@ class Observed:
 
 
 def observe(samples: Iterable[Sample], labels: Labels, metrics: Sequence[str] = ()) -> dict[Judged, Observed]:
-    """The scores that a judge made (or those named) of the samples that have a label, by judge."""
+    """The scores by judges (or those named) of the samples that have a label, grouped by judge."""
     found: dict[Judged, Observed] = {}
     seen: set[str] = set()
     for sample in samples:
@@ -90,6 +90,7 @@ def _take(observed: Observed, sample: Sample, score: Score, label: Label) -> Non
         return
     observed.labels.append(label)
     observed.scores.append(number)
+    # The case, not the sample: repetitions of one case are a cluster.
     observed.samples.append(sample.case.id if sample.case is not None and sample.case.id else sample.id)
     observed.scale = observed.scale or score.scale
     observed.thresholds.add(score.threshold)
@@ -97,9 +98,10 @@ def _take(observed: Observed, sample: Sample, score: Score, label: Label) -> Non
     by_model: dict[Any, list[float]] = {}
     verdicts = score.details.get("samples")
     for verdict in verdicts if isinstance(verdicts, list) else ():
-        # Weighed scores hardly ever equal each other; whether a judge agrees with itself is a matter of its grades.
+        # Probability-weighted scores are almost never equal, so grades show whether a judge agrees with itself.
         given = verdict.get("grade", verdict.get("score")) if isinstance(verdict, Mapping) else None
-        if isinstance(given, (int, float)) and abs(given) < 1e300:  # a whole number may be longer than any float
+        # A forged integer may be too long for a float.
+        if isinstance(given, (int, float)) and abs(given) < 1e300:
             by_model.setdefault(verdict.get("model"), []).append(float(given))
     observed.repeats += [each for each in by_model.values() if len(each) > 1]
 
@@ -112,12 +114,12 @@ def calibration(
     threshold: float | None = None,
     minimums: Minimums | None = None,
 ) -> Calibration:
-    """How one judge agrees with the labels, and whether that is enough to gate by it."""
+    """How well one judge agrees with the labels, and whether that is enough for a gate."""
     scale = observed.scale
     ends = (scale.low, scale.high) if scale is not None and scale.low is not None and scale.high is not None else None
     labels = rank_labels(observed.labels, order, ends)
     numbers = [labels.numbers[label] for label in observed.labels]
-    # For words, pass and fail the better label is higher, whichever end of the scale is good.
+    # For words and for pass or fail, the better label is the higher number, whichever end of the scale is good.
     lower = labels.kind != "grades" and scale is not None and scale.better == "lower"
     scores = [-score for score in observed.scores] if lower else observed.scores
     clusters = observed.samples
@@ -144,24 +146,25 @@ def calibration(
     )
     from msgspec.structs import replace
 
-    said = _as_said(observed, labels, threshold)
-    if said is None:
+    # Kappa and accuracy need labels and scores on one scale; AUC and rank correlation above do not.
+    converted = _on_label_scale(observed, labels, threshold)
+    if converted is None:
         notes.append(f"no accuracy and no kappa: {_why_missing(labels, judged.metric)}")
         table = _confusion(numbers, [_whole(score) for score in observed.scores], labels.names, {})
         found = replace(found, confusion=table)
     else:
         words = labels.names if labels.kind == "pass" else {}
-        hits = [float(one == two) for one, two in zip(numbers, said, strict=True)]
+        hits = [float(one == two) for one, two in zip(numbers, converted, strict=True)]
         grades = labels.kind == "grades"
         found = replace(
             found,
             threshold=_threshold(observed, threshold) if labels.kind == "pass" else None,
             accuracy=_share(hits, clusters),
-            kappa=tried("kappa", lambda: kappa(numbers, said, clusters=clusters)),
-            weighted_kappa=tried("weighted kappa", lambda: kappa(numbers, said, quadratic=True, clusters=clusters))
+            kappa=tried("kappa", lambda: kappa(numbers, converted, clusters=clusters)),
+            weighted_kappa=tried("weighted kappa", lambda: kappa(numbers, converted, quadratic=True, clusters=clusters))
             if grades
             else None,
-            confusion=_confusion(numbers, said, labels.names, words),
+            confusion=_confusion(numbers, converted, labels.names, words),
         )
         if labels.kind == "pass":
             found = _with_rates(found, observed, threshold, tried)
@@ -170,7 +173,7 @@ def calibration(
 
 
 def _with_rates(found: Calibration, observed: Observed, given: float | None, tried: Tried) -> Calibration:
-    """How often the judge is right about good and about bad samples, and what its rate is without its errors."""
+    """How often the judge is right about good and about bad samples, and its pass rate corrected for its errors."""
     from msgspec.structs import replace
 
     table = {label: (row["pass"], row["fail"]) for label, row in found.confusion.items()}
@@ -184,7 +187,8 @@ def _with_rates(found: Calibration, observed: Observed, given: float | None, tri
         counted_rate=wilson(*counted),
     )
     if found.samples < found.n:
-        return found  # repetitions of a case are not worth as much as other cases
+        # Repetitions of a case are not independent, and the interval of the correction assumes that labels are.
+        return found
     rates = ((hits, hits + missed), (spared, wrong + spared))
     return replace(found, corrected_rate=tried("corrected rate", lambda: corrected_rate(counted, *rates)))
 
@@ -197,8 +201,8 @@ def _threshold(observed: Observed, given: float | None) -> float | None:
     return next(iter(observed.thresholds)) if len(observed.thresholds) == 1 else None
 
 
-def _as_said(observed: Observed, labels: Ranked, given: float | None) -> list[float] | None:
-    """The scores in the words of the labels; None where there is no way to say them so."""
+def _on_label_scale(observed: Observed, labels: Ranked, given: float | None) -> list[float] | None:
+    """The scores on the scale of the labels; None if they cannot be converted."""
     if labels.kind == "grades":
         return [_whole(score) for score in observed.scores] if _all_whole(labels) else None
     if labels.kind == "bands" or _threshold(observed, given) is None:
@@ -219,7 +223,7 @@ def _all_whole(labels: Ranked) -> bool:
 
 
 def _why_missing(labels: Ranked, metric: str) -> str:
-    """Why scores and labels cannot be the same or different."""
+    """Why scores and labels cannot be compared for equality."""
     if labels.kind == "pass":
         return f"set the lowest score that passes (--threshold {metric}=N)"
     if labels.kind == "bands":
@@ -228,7 +232,8 @@ def _why_missing(labels: Ranked, metric: str) -> str:
 
 
 def _whole(score: float) -> float:
-    """The nearest whole grade, a half upwards: a mean of several verdicts lies between grades."""
+    """The nearest whole grade; a mean of several verdicts can be between grades."""
+    # Not round(), which rounds 2.5 to 2 and 3.5 to 4.
     return float(floor(score + 0.5))
 
 
@@ -240,7 +245,7 @@ def _share(hits: list[float], clusters: list[str]) -> Estimate:
         return found
     from msgspec.structs import replace
 
-    # The interval of a mean knows nothing of the ends of a share.
+    # A t interval can leave the range of a share.
     return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
 
 
@@ -258,7 +263,7 @@ def _confusion(
 
 
 MANY = 12
-"""More labels than this are no bands."""
+"""With more different labels than this, a row for each would say nothing."""
 
 
 def _bands(numbers: list[float], observed: Observed, labels: Ranked) -> tuple[Band, ...]:
@@ -291,8 +296,9 @@ def _pairs(numbers: list[float], scores: Sequence[float], clusters: Sequence[str
 
 
 def _shortcomings(found: Calibration, minimums: Minimums) -> list[str]:
-    """Why a gate should not rest on this judge."""
+    """Why a gate should not rely on this judge."""
     why = []
+    # Samples, not labels: fifty labels of one sample say nothing about others.
     if found.samples < minimums.labels:
         why.append(f"{found.samples} labelled samples; {minimums.labels} are required")
     if found.auc is None:
@@ -300,6 +306,7 @@ def _shortcomings(found: Calibration, minimums: Minimums) -> list[str]:
     elif minimums.auc is not None:
         if found.auc.value < minimums.auc:
             why.append(f"AUC is {found.auc.value:.2f}; {minimums.auc:g} is required")
+    # The lower end of the interval: with few labels, chance alone can give a high AUC.
     elif (least := found.auc.low if found.auc.low is not None else found.auc.value) <= 0.5:
         why.append(
             f"it may be no better than chance at telling good from bad: AUC is {found.auc.value:.2f} and may be as low "

@@ -1,4 +1,4 @@
-"""Calibrated: what is known of the judges that the decisions of a run rest on."""
+"""Calibration files: what is known about the judges that the decisions of a run depend on."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pantrace.store import column_value, query
 
 
 def calibrations_for(out: Path, named: Sequence[Path] = ()) -> Calibrations:
-    """The calibrations of a run directory and of files; those of the files count more."""
+    """The calibrations of a run directory and of files; those of the files take precedence."""
     own = out / CALIBRATION_FILE
     return read_calibrations([*([own] if own.exists() else []), *named])
 
 
 def uncalibrated(out: Path, calibrations: Calibrations, profile: str | None = None) -> list[Judged]:
-    """The judges that decisions of a run rest on although no calibration speaks for them."""
+    """The judges that decisions of a run depend on although they are not calibrated."""
     rows = query(out, "select distinct profile, deciding from decisions").rows
     deciding = {name for by, names in rows if profile in (None, by) for name in column_value(names, list[str])}
     found: dict[Judged, None] = {}
-    # Of equal scores one is enough: what differs is who made them, and by what question.
+    # One score of each judge and question is enough; SQL picks it, because a run may have millions.
     seen = query(
         out,
         """select first(json) from scores where status = 'scored' group by

@@ -1,4 +1,4 @@
-"""Case sums: what the numbers of one measure come to, each case by the mean of its repeats."""
+"""Case sums: the sums of each measure, in which a case counts once, by the mean of its repeats."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class _Added(NamedTuple):
 
 
 class CaseSums:
-    """The measures of one way to group the samples."""
+    """The sums of all measures, for one way to group the samples."""
 
     def __init__(self, columns: Columns, *, grouped: bool, only: Collection[int] | None = None) -> None:
-        """`only`: measures that are wanted, where not all are."""
+        """`only`: the measures that are wanted, if not all of them."""
         self._columns = columns
         self._grouped = grouped
         self.repeats = columns.repeats
@@ -45,6 +45,7 @@ class CaseSums:
         if not self._grouped:
             yield None, cases, values
             return
+        # A sample belongs to one group for each label, so the labels are gone through one by one.
         for codes, groups in self._columns.members:
             own = codes[places]
             for code, group in enumerate(groups):
@@ -57,7 +58,7 @@ class CaseSums:
         return found.moments if found is not None else None
 
     def total(self, measure: Measure, group: Group, ids: dict[str, int], samples: int) -> Total | None:
-        """What the measure comes to over all samples of a group."""
+        """The total of a measure over all samples of a group."""
         sums, ratio = Sums(), None
         for name in measure.over or (measure.name,):
             if (found := self._added.get((group, ids.get(name, 0)))) is not None:
@@ -78,6 +79,7 @@ class CaseSums:
             if group not in others:
                 continue
             low_cases, low_values = others[group]
+            # A case that has only one of the two numbers would add to one side of the ratio and not to the other.
             both = (np.bincount(cases, minlength=most) > 0) & (np.bincount(low_cases, minlength=most) > 0)
             y = np.bincount(cases, values, most)[both]
             x = np.bincount(low_cases, low_values, most)[both]
@@ -105,10 +107,11 @@ def _added(cases: Any, values: Any, repeats: bool) -> _Added:
     import numpy as np
 
     means = values
+    # Without repeats every value is its own case, and averaging would only cost time.
     if repeats:
         trials = np.bincount(cases)
         means = np.bincount(cases, values)[trials > 0] / trials[trials > 0]
-    # A number whose square is too large for a float has an infinite spread, which is no reason to stop.
+    # If the square of a number overflows, the variance is infinite; that must not end the summary.
     with np.errstate(over="ignore", invalid="ignore"):
         variance = float(means.var(ddof=1)) if len(means) > 1 else None
         moments = Moments(
@@ -124,7 +127,7 @@ def _added(cases: Any, values: Any, repeats: bool) -> _Added:
 
 
 def _tasks(cases: Any, values: Any) -> list[tuple[int, int, int]]:
-    """How many cases have so many trials with so many successes."""
+    """(trials, successes, number of cases): a million cases have few different pairs."""
     import numpy as np
 
     trials = np.bincount(cases)

@@ -1,4 +1,4 @@
-"""Check: rule files over samples, counted per rule and per sample."""
+"""Check: applies rule files to samples, and counts the results per rule and per sample."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .table import Table, Tabular
 
 @dataclass(repr=False)
 class CheckReport(Tabular):
-    """What rules found. A rule that does not apply counts neither as passed nor as failed, unless that is asked for."""
+    """The results of rules. A rule that does not apply counts neither as passed nor as failed, unless requested."""
 
     inputs: list[str]
     not_applicable_passes: bool = False
     sessions: list[tuple[Sample, list[Score]]] = field(default_factory=list)
     tools_seen: dict[str, set[str]] = field(default_factory=dict)
-    """The tools that were called, and the arguments that they were given."""
+    """The tools that were called, with the names of their arguments."""
     rules: list[RuleFile] = field(default_factory=list)
     min_pass_rate: float = 1.0
     """The share of checks that must pass."""
@@ -60,32 +60,32 @@ class CheckReport(Tabular):
         return "passed" if score.passed is True or (score.passed is None and score.value is True) else "failed"
 
     def pass_rate(self, scores: Iterable[Score]) -> float | None:
-        """Passed of those that applied; None when nothing did."""
+        """Share of passed checks among those that applied; None if none did."""
         counts = self.count(scores)
         judged = counts["passed"] + counts["failed"]
         return counts["passed"] / judged if judged else None
 
     @property
     def passed(self) -> bool | None:
-        """Whether enough of the rules that applied were kept; None: none applied, or one could not be evaluated."""
+        """Whether enough checks passed; None if none applied, or if one could not be evaluated."""
+        # A gate fails closed: a rule that crashed is not a pass.
         rate = self.pass_rate(self.scores)
         if rate is None or self.count(self.scores)["errored"]:
             return None
         return rate >= self.min_pass_rate
 
     def unknown_tools(self) -> list[str]:
-        """Tool words of the rules of which no recording has any name: perhaps misspelt. Without recordings nobody
-        knows."""
+        """Tool names in the rules that no recording has: perhaps misspelt. Empty if there are no recordings."""
         recorded = any(sample.trajectory is not None for sample, _ in self.sessions)
         return unknown_tools(self.rules, self.tools_seen) if recorded else []
 
     def warnings(self) -> list[str]:
-        """What the rules name and no recording has: such a rule is kept by everybody, or applies to nobody."""
+        """Names in the rules that no recording has: such a rule can never fail, or never applies."""
         recorded = any(sample.trajectory is not None for sample, _ in self.sessions)
         return rule_warnings(self.rules, self.tools_seen) if recorded else []
 
     def see(self, tools: dict[str, set[str]]) -> None:
-        """Note the tools of a sample, or of a part of the input."""
+        """Add the tools of a sample, or of a part of the input."""
         for name, given in tools.items():
             self.tools_seen.setdefault(name, set()).update(given)
 
@@ -107,13 +107,13 @@ class CheckReport(Tabular):
         return score.name, _title(score), self.verdict(score), score.explanation, steps
 
     def overview(self) -> Table:
-        """What failed, or could not be evaluated."""
+        """Checks that failed or could not be evaluated."""
         every = self.table()
         columns = {name: every.columns[name] for name in ("sample", "rule", "verdict", "reason")}
         rows = [(row[0], row[2], row[4], row[5]) for row in every.rows if row[4] in ("failed", "errored")]
         counts = {name.replace("_", " "): count for name, count in self.count(self.scores).items() if count}
-        told = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to check"
-        sentence = f"{len(self.sessions)} {'sample' if len(self.sessions) == 1 else 'samples'}: {told}"
+        listed = ", ".join(f"{count} {name}" for name, count in counts.items()) or "nothing to check"
+        sentence = f"{len(self.sessions)} {'sample' if len(self.sessions) == 1 else 'samples'}: {listed}"
         notes = [*self.warnings(), *(f"left out: {each}" for each in self.broken)]
         return Table(columns, [*rows], sentence=sentence, notes=notes)
 
@@ -121,25 +121,27 @@ class CheckReport(Tabular):
 def run_rules(
     samples: Iterable[Sample], rules: list[RuleFile], checks: list[Chosen], report: CheckReport
 ) -> CheckReport:
-    """Apply rules, and checks that answer true or false, to every sample."""
+    """Apply rules, and metrics that answer true or false, to every sample."""
     for sample in samples:
         scores = [score for each in rules for score in rule_scores(sample, each)]
         scores += [_decided(score) for score in scores_of(sample, checks)]
+        # The whole sample would keep its recording in memory until the end.
         report.sessions.append((_light(sample), scores))
         report.see(_tools(sample))
     return report
 
 
 def _decided(score: Score) -> Score:
-    """A score that passes or fails; a number does neither, and is not taken for a failure."""
+    """A score that passes or fails. A number does neither; it becomes an error, not a failed check."""
     if score.status != "scored" or score.passed is not None or isinstance(score.value, bool):
         return score
+    # A number as a failed check would look like a broken rule.
     why = f"it gives {score.value!r}, neither true nor false; `pantrace measure` shows numbers, `eval` gates them"
     return replace(score, status="failed", value=None, explanation=why, details={**score.details, "value": score.value})
 
 
 def _light(sample: Sample) -> Sample:
-    """What a report needs of a sample, so that memory does not grow with the recordings."""
+    """The part of a sample that a report needs, so that memory does not grow with the recordings."""
     trajectory = sample.trajectory
     return Sample(
         id=sample.id,
@@ -160,7 +162,7 @@ def _tools(sample: Sample) -> dict[str, set[str]]:
 
 
 def as_json(report: CheckReport) -> dict[str, Any]:
-    """The report of the original Layer 1, with statuses added."""
+    """The report of the original Layer 1 (seed document 1), with statuses added."""
     by_id = _by_rule(report.scores)
     total = report.count(report.scores)
     return {
@@ -183,7 +185,8 @@ def as_json(report: CheckReport) -> dict[str, Any]:
 
 
 def _by_rule(scores: list[Score]) -> dict[str, list[Score]]:
-    """Scores by the id of their rule; rules of several files that share an id are told apart by their file's name."""
+    """Scores by the id of their rule. If rules of several files share an id, the name of the file is added."""
+    # Adding up two different rules under one id would hide which of them fails.
     by_maker: dict[tuple[str, str], list[Score]] = {}
     for score in scores:
         by_maker.setdefault((score.name, score.maker.name if score.maker else score.name), []).append(score)
@@ -230,7 +233,8 @@ def as_junit(report: CheckReport) -> bytes:
         errors=str(total["errored"]),
         skipped=str(total["not_applicable"]),
     )
-    redactor = Redactor()  # it is sent to others
+    # CI systems publish these files, and explanations can quote secrets from a recording.
+    redactor = Redactor()
     for sample, scores in report.sessions:
         counts = report.count(scores)
         name = xml_text(redactor.text(sample.id)[0])
@@ -256,7 +260,7 @@ def as_junit(report: CheckReport) -> bytes:
 
 
 def xml_text(text: str) -> str:
-    """Text without the characters that XML cannot hold."""
+    """Text without the characters that XML does not allow, not even escaped."""
     return "".join(
         letter
         if letter in "\t\n" or 0x20 <= ord(letter) < 0xD800 or 0xE000 <= ord(letter) < 0xFFFE or ord(letter) > 0xFFFF

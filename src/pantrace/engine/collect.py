@@ -16,7 +16,7 @@ MESSAGES = {"traces": "Request", "logs": "LogsRequest"}
 
 @contextmanager
 def collecting(folder: Path, port: int = 0, on_spans: Callable[[int], None] = lambda _: None) -> Iterator[Receiver]:
-    """A receiver on this machine for the length of a block; `port` 0 chooses a free port."""
+    """A receiver on this machine while the block runs; `port` 0 chooses a free port."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         receiver = Receiver(folder, _decoded, port, on_spans)
@@ -39,5 +39,5 @@ def _decoded(data: bytes, signal: str) -> dict[str, Any]:
 
 
 def environment(url: str) -> dict[str, str]:
-    """The variables by which an instrumented program finds the receiver."""
+    """The environment variables that tell an instrumented program where the receiver is."""
     return {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, asked less often while many samples are measured."""
+"""Python's garbage collector, run less often while many samples are measured."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _OBJECTS = 50_000
-"""About what 200 samples with their scores are made of."""
+"""About as many objects as 200 samples and their scores have."""
 
 
 @contextmanager
 def seldom_collecting() -> Iterator[None]:
-    """Samples and scores hold no cycles and go when nobody names them; by default the collector looks for some after
-    every 700 objects, a fifth of the time of an evaluation."""
+    """Samples and scores have no cycles, so reference counting frees them. By default the collector looks for cycles
+    after every 700 objects, which takes a fifth of the time of an evaluation."""
     before = gc.get_threshold()
+    # A caller may have switched it off (0) or chosen a higher threshold.
     if 0 < before[0] < _OBJECTS:
         gc.set_threshold(_OBJECTS, *before[1:])
     try:

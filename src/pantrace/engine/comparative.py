@@ -1,7 +1,7 @@
-"""Comparative cases: one pile in which several agents were given the same questions, taken apart and compared.
+"""Comparative cases: one collection in which several agents got the same questions, split and compared.
 
-The datasets of seed document 4 hold each question twice, for a single agent and for a workflow of several; reports of
-judging them name the agents only. The sides are paired by scenario, else by question."""
+The datasets of seed document 4 contain each question twice, for a single agent and for a workflow of several; reports
+on them name only the agents. The sides are paired by scenario, otherwise by question."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from .compare_verdicts import PASSED, passed_score, with_outcome
 from .evaluate_sample import all_scores
 
 MODE = "workflow_mode"
-"""The label that tells the sides of comparative cases apart."""
+"""The label that distinguishes the sides of comparative cases."""
 AGENT = "agent"
 _BASELINE = "single-agent"
-"""What the other side is held against: how its name ends."""
+"""The end of the baseline's name."""
 Reading = Callable[[], Run]
-"""Opens the pile once more."""
+"""Opens the collection again: samples are read once for each side instead of being kept in memory."""
 
 
 def compare_evaluated(directory: Path) -> Comparisons | None:
-    """The sides of a run directory that holds comparative cases or a report of them; None where it holds others."""
+    """The comparison of a run directory with comparative cases or a report on them; None if it has other samples."""
+    # The first sample decides: reading all of them would cost every evaluation a pass over its results.
     first = next(iter(RunDirectory.open(directory).samples()), None)
     source = first.trajectory.source if first is not None and first.trajectory is not None else None
     case = first.case if first is not None else None
@@ -40,7 +41,7 @@ def compare_evaluated(directory: Path) -> Comparisons | None:
 
 
 def _decided(directory: Path) -> Run:
-    """A run directory with the decision on each sample, where there is one, as its score `passed`."""
+    """A run directory with the decision on each sample, if there is one, as its score `passed`."""
     opened = RunDirectory.open(directory)
 
     def samples() -> Iterator[Sample]:
@@ -50,7 +51,7 @@ def _decided(directory: Path) -> Run:
             if verdicts:
                 verdict = (passed_score(all(verdicts)),)
             elif result.decisions:
-                # What the run could not decide is not decided by what the source says of it.
+                # If the run could not decide, the source's own verdict must not take its place.
                 verdict = (Score(name=PASSED, status="unscored", explanation="could not be decided"),)
             yield replace(result.sample, scores=(*all_scores(result.sample, result.scores), *verdict))
 
@@ -58,9 +59,9 @@ def _decided(directory: Path) -> Run:
 
 
 def side_names(samples: Iterable[Sample], name: str | None) -> tuple[str, list[str]] | None:
-    """By what a pile is taken apart, and the sides, the baseline first; None where it holds no comparative cases.
+    """What to split a collection by, and the sides, with the baseline first; None if there are no comparative cases.
 
-    Without a name: by the workflow's mode, else by agent where every question was put to several."""
+    Without a name: by the workflow's mode, otherwise by agent if every question was put to several."""
     modes: dict[str, None] = {}
     agents: dict[str, set[str]] = {}
     named: dict[str, None] = {}
@@ -92,7 +93,7 @@ def _ordered(names: Iterable[str]) -> list[str]:
 
 
 def pair_of(sample: Sample) -> str:
-    """What the samples of both sides share: scenario, else question, else the case's id."""
+    """What pairs the samples of both sides: scenario, otherwise question, otherwise the case's id."""
     case = sample.case or Case()
     return case.scenario or case.question or case.id or sample.id
 
@@ -106,7 +107,8 @@ def compare_split(
     all_pairs: bool = False,
     more: Callable[[list[Side], str], None] = lambda _sides, _name: None,
 ) -> Comparisons | None:
-    """Compare the sides of one pile; None where it has none and no name was given. `more` may add numbers to them."""
+    """Compare the sides of one collection; None if it has none and no name was given. `more` may add numbers to the
+    sides."""
     found = side_names(reading().samples, name)
     if found is None:
         return None
@@ -114,7 +116,7 @@ def compare_split(
     sides = [side_named(reading(), split, each) for each in names]
     more(sides, split)
     if name is None and not metrics and not shared_metrics(*sides):
-        return None  # cases that have still to be run
+        return None  # cases that have not been run yet
     return compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
 
 
@@ -126,7 +128,7 @@ def side_named(run: Run, split: str, name: str) -> Side:
 
 
 def samples_of(run: Run, split: str, name: str) -> Iterator[Sample]:
-    """The samples of one side; the case's id is what they share with those of the others."""
+    """The samples of one side, with the case id replaced by what pairs them with the other sides."""
     for sample in run.samples:
         if cluster_of(sample, split) == name:
             yield replace(sample, case=replace(sample.case or Case(), id=pair_of(sample)))

@@ -1,4 +1,4 @@
-"""Compare cases: the mean over cases, repeats averaged within the case, on one side and from one side to the other."""
+"""Compare cases: means over cases, with repeats averaged within the case, and differences between two sides."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from .compare_power import Reach, reach_of_pairs, reach_of_sides
 Values = Mapping[str, Sequence[float]]
 """Case -> values, one for each epoch."""
 Clusters = Mapping[str, str]
-"""Case -> what it belongs to."""
+"""Case -> its cluster."""
 Kind = Literal["binary", "bounded", "positive", "any"]
 """binary: yes or no; bounded: a scale with two ends; positive: from 0 upwards without an end (cost, tokens)."""
 
 
 def kind_of(binary: bool, scale: Scale | None, values: Sequence[float]) -> Kind:
-    """What kind of number a measure is, as its scale declares. Of one without a scale, whether all values are above 0:
-    nothing else about them chooses the method."""
+    """What kind of number a measure is, as its scale declares; without a scale, whether all values are above 0."""
+    # Nothing else about the values may choose the method: a method chosen by looking at the data loses its error rate.
     if binary:
         return "binary"
     if scale is None:
@@ -63,17 +63,17 @@ class Difference:
     losses: int | None = None
     ties: int | None = None
     ratio: Estimate | None = None
-    """Of the geometric means, where all values are above 0 and have no upper end."""
+    """Of the geometric means, if all values are above 0 and have no upper end."""
     reach: Reach | None = None
-    """What the test could have seen; None where there is no test."""
+    """What the test could have seen; None if there is no test."""
     notes: tuple[str, ...] = ()
 
 
 def average(
     values: Values, binary: bool, scale: Scale | None = None, clusters: Clusters | None = None
 ) -> Estimate | None:
-    """The mean over the cases of one side; None where there is none. Wilson for yes and no, t for other numbers; over
-    clusters where cases belong together."""
+    """The mean over the cases of one side; None if it has no case. Wilson for yes or no, t for other numbers; over
+    clusters if cases belong together."""
     clusters = _shared(clusters or {}, values)
     means = _means(values)
     trials = sum(map(len, values.values()))
@@ -101,13 +101,15 @@ def _clustered(values: Values, means: list[float], binary: bool, scale: Scale | 
 def difference_of_cases(
     one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None = None
 ) -> PairedDifference:
-    """Second - first over the same cases: Tango and McNemar for one yes or no per case, clustered where cases belong
-    together (a case without a cluster is one of its own), else t and a sign-flip permutation; a method that bears skew
-    for numbers without an upper end."""
+    """Second - first over the same cases: Tango and McNemar for one yes or no per case; clustered if cases belong
+    together (a case without a cluster is a cluster of its own); otherwise t and a sign-flip permutation, or a method
+    for skewed data if numbers have no upper end."""
     clusters = _shared(clusters, one)
     before, after = _means(one), [mean_of(two[case]) for case in one]
+    # McNemar and Tango are for one yes or no per case; a mean of several trials is a number between.
     if binary and not clusters and not has_repeats(one, two):
         return paired_proportions([value == 1 for value in before], [value == 1 for value in after])
+    # With clusters there is no method for skewed data here, so t with clustered errors is used, and a note says so.
     grouped = _grouped(one, clusters) if clusters else None
     if grouped is None and kind_of(binary, scale, before + after) in ("positive", "any"):
         skewed = paired_skewed(before, after)
@@ -125,13 +127,14 @@ def difference_of_cases(
 
 
 def difference_of_pairs(one: Values, two: Values, binary: bool, clusters: Clusters, scale: Scale | None) -> Difference:
-    """The difference over the cases of both sides, with what to know about it."""
+    """The difference over the common cases of both sides, with its power and its notes."""
     clusters = _shared(clusters, one)
     found = difference_of_cases(one, two, binary, clusters, scale)
     before, after = _means(one), [mean_of(two[case]) for case in one]
     kind = kind_of(binary, scale, before + after)
     groups = _grouped(one, clusters)
     again = has_repeats(one, two)
+    # A ratio of geometric means needs logarithms.
     positive = kind == "positive" and min(before + after) > 0
     return Difference(
         estimate=found.estimate,
@@ -147,17 +150,18 @@ def difference_of_pairs(one: Values, two: Values, binary: bool, clusters: Cluste
 def difference_of_sides(
     one: Values, two: Values, binary: bool, clusters: tuple[Clusters, Clusters], scale: Scale | None
 ) -> Difference:
-    """The difference of sides without a common case."""
+    """The difference between sides without a common case."""
     if not one or not two:
         return Difference(notes=("one side has no number",))
     first, second = _means(one), _means(two)
-    told = "no common case: the two sides are compared as independent"
+    unpaired = "no common case: the two sides are compared as independent"
     groups: list[list[Hashable]] = []
     kind = kind_of(binary, scale, first + second)
     if _shared({**clusters[0], **clusters[1]}, {**one, **two}):
         for name, side, each in zip(("first", "second"), (one, two), clusters, strict=True):
+            # Otherwise every case of that run would be a cluster of its own, which is not known.
             if not any(case in each for case in side):
-                return Difference(notes=(told, f"no case of the {name} run says which cluster it belongs to"))
+                return Difference(notes=(unpaired, f"no case of the {name} run says which cluster it belongs to"))
         groups = [_grouped(side, each) for side, each in zip((one, two), clusters, strict=True)]
 
         def estimate(ends: Bounds | None) -> Estimate:
@@ -179,7 +183,7 @@ def difference_of_sides(
         estimate=found,
         ratio=ratio_of_sides(first, second) if positive else None,
         reach=reach_of_sides(first, second, groups, found, yes_or_no=found.method == "Newcombe, Fisher exact"),
-        notes=(told, *notes_of_sides(first, second, found, groups, kind, repeats=has_repeats(one, two))),
+        notes=(unpaired, *notes_of_sides(first, second, found, groups, kind, repeats=has_repeats(one, two))),
     )
 
 
@@ -189,7 +193,7 @@ def has_repeats(*sides: Values) -> bool:
 
 
 def mean_of(values: Sequence[float]) -> float:
-    """The mean of the values of one case; the same in whatever order they come."""
+    """The mean of the values of one case, independent of their order."""
     return fsum(values) / len(values)
 
 
@@ -198,17 +202,17 @@ def _means(side: Values) -> list[float]:
 
 
 def _shared(clusters: Clusters, cases: Values) -> Clusters:
-    """The clusters, where any has two cases; else none: cases by themselves need no other method."""
+    """The clusters, if any has two cases; otherwise none, because independent cases need no special method."""
     return clusters if clusters and len(set(_grouped(cases, clusters))) < len(cases) else {}
 
 
 def _grouped(cases: Values, clusters: Clusters) -> list[Hashable]:
-    # A tuple: a case must not fall into a cluster of the same name.
+    # A tuple, so that a case without a cluster cannot fall into a cluster that has its name.
     return [(case in clusters, clusters.get(case, case)) for case in cases]
 
 
 def _ends(binary: bool, scale: Scale | None, values: Sequence[float]) -> Bounds | None:
-    """Where values end: those of yes and no, or of the scale and what was seen beyond it; None where they do not."""
+    """The bounds of values: 0 and 1 for yes or no, or those of the scale, widened to the values seen; None if open."""
     if binary:
         return 0.0, 1.0
     if scale is None or scale.low is None or scale.high is None:
@@ -219,23 +223,24 @@ def _ends(binary: bool, scale: Scale | None, values: Sequence[float]) -> Bounds 
 def _bounded(
     estimate: Callable[[Bounds | None], Estimate], binary: bool, scale: Scale | None, values: Sequence[float]
 ) -> Estimate:
-    """An estimate within the ends of the scale. Where there are none and no spread to go by, what was seen must do."""
+    """An estimate within the ends of the scale. If there are none, and no spread either, the range of the values seen
+    is used."""
     found = estimate(_ends(binary, scale, values))
     if found.low is not None:
         return found
     low, high, why = min(values), max(values), "as those seen"
     if low == high and scale is not None and scale.low == 0:
-        # One value throughout: it may have been less; and where it is 0 throughout, at least once 1.
+        # All values are the same: it could have been less; and if all are 0, it could have been 1.
         low, high, why = 0.0, high or 1.0, "as nothing else was seen"
     again = estimate((low, high)) if low < high else found
     if again.low is None:
         return found
-    told = f"the scale has no end, so values are assumed to lie between {low:g} and {high:g}, {why}"
-    return replace(again, note=f"{again.note}; {told}")
+    assumed = f"the scale has no end, so values are assumed to lie between {low:g} and {high:g}, {why}"
+    return replace(again, note=f"{again.note}; {assumed}")
 
 
 def _within(found: Estimate, scale: Scale | None) -> Estimate:
-    """An interval cut at the ends that the scale has, unless the value itself lies beyond them."""
+    """An interval cut off at the ends of the scale, unless the value itself is beyond them."""
     low, high = found.low, found.high
     if scale is None or low is None or high is None:
         return found

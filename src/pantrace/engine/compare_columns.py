@@ -1,8 +1,8 @@
-"""Compare's sides from columns: the numbers of a run directory, without a record for each of its scores.
+"""The sides of a comparison from columns: the numbers of a run directory, without decoding a record for each score.
 
-The same as `side_of` makes of the samples, value by value and in the same order; None where a column cannot say what a
-record says (a number that is not finite, a whole number too long for a float, a broken letter in a name), and where a
-sample was not measured by `outcome`, which looks at whole scores."""
+Gives the same as `side_of` does from samples, value by value and in the same order. None if a column cannot represent
+what a record says (a number that is not finite, an integer too long for a float, a broken letter in a name), and if a
+sample was not measured by `outcome`, which needs whole scores."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ _COLUMNS = (
 )
 _TEXTS = ("name", "maker_kind", "status", "value_type", "text", "numbers", "better")
 _VALUES: dict[str | None, float | bool | str | None] = {"boolean": True, "text": "", "number": 0.0, None: None}
-"""A value of each type that a column knows, for scores of which the numbers are told beside."""
+"""A placeholder value of each type of the column; the numbers themselves come from another column."""
 _LAST = 1 << 30
-"""The place of a score's own number: behind those that it has by name."""
+"""The place of a score's own number: after its named ones, as in `side_of`."""
 _decode = msgspec.json.Decoder(list[dict[str, float | None]]).decode
 
 
-class _NotSaid(Exception):
-    """A column does not hold what the record holds."""
+class _NotInColumns(Exception):
+    """A column does not contain what the record does, so records have to be read."""
 
 
 @dataclass
 class _Numbers:
-    """The numbers of one measure, as they come together."""
+    """The numbers of one measure, collected part by part."""
 
     first: tuple[int, int]
     """Place of the first: row, and key in the row."""
-    told: Score
-    """What the score of the first one says of it."""
+    shape: Score
+    """The score of the first number, without its value."""
     yes_or_no: bool = True
     blocks: list[tuple[Any, Any, Any]] = field(default_factory=list)
     """Rows, cases, values."""
 
 
 def side_of_directory(folder: Path, header: RunHeader, *, cluster: str | None, pair_by: str) -> Side | None:
-    """The numbers of a run directory; None where its records must be read for them."""
+    """The numbers of a run directory; None if its records have to be read."""
     try:
         return _Columns(Side(name=header.name or "run", created=header.created), cluster, pair_by).read(folder)
-    except (_NotSaid, msgspec.MsgspecError):
+    except (_NotInColumns, msgspec.MsgspecError):
         return None
 
 
@@ -73,7 +73,7 @@ class _Columns:
             self._add_part(outlines, scores)
         names = list(self._cases)
         for address, found in sorted(self._numbers.items(), key=lambda each: each[1].first):
-            self._side.fill(address, _by_case(found.blocks, names), found.told, yes_or_no=found.yes_or_no)
+            self._side.fill(address, _by_case(found.blocks, names), found.shape, yes_or_no=found.yes_or_no)
         return self._side
 
     def _add_part(self, outlines: list[Outline], table: Any) -> None:
@@ -89,20 +89,21 @@ class _Columns:
         own = table.column("number").to_numpy() if table is not None else np.empty(0, np.int64)
         samples = np.searchsorted(numbers, own)
         if (np.diff(numbers) <= 0).any() or (np.diff(own) < 0).any() or not np.isin(own, numbers).all():
-            raise _NotSaid
-        # Each sample has a place of its own behind its rows, for what follows from them.
+            raise _NotInColumns
+        # Each sample has one more place after its rows, for the verdict that follows from them: the order of numbers
+        # must be the one that reading the records gives.
         if table is not None:
             rows = np.arange(len(own)) + samples + self._rows
             cases = np.array(codes, np.int64)[samples]
-            for told, here in _alike(table):
-                self._add_alike(table, told, here, rows, cases)
+            for shape, here in _alike(table):
+                self._add_alike(table, shape, here, rows, cases)
         ends = np.searchsorted(own, numbers, "right") + np.arange(len(numbers)) + self._rows
         self._rows += len(own) + len(outlines)
         for place, score in _verdicts(outlines, table, samples):
             self._add(score.name, _LAST, [ends[place]], [codes[place]], [score.value], score)
 
-    def _add_alike(self, table: Any, told: Score, here: Any, rows: Any, cases: Any) -> None:
-        """Scores that differ in nothing but their numbers."""
+    def _add_alike(self, table: Any, shape: Score, here: Any, rows: Any, cases: Any) -> None:
+        """Scores that differ only in their numbers."""
         import numpy as np
 
         texts = table.column("numbers").chunk(0)
@@ -116,14 +117,14 @@ class _Columns:
                 own = with_names[places >= 0]
                 for place, (key, column) in enumerate(zip(keys, columns, strict=True)):
                     values = column[places[places >= 0]]
-                    self._add(f"{told.name}.{key}", place, rows[own], cases[own], values, told)
-        if is_measured(told.name):
+                    self._add(f"{shape.name}.{key}", place, rows[own], cases[own], values, shape)
+        if is_measured(shape.name):
             here = here[~named]
         if len(here):
-            self._add(told.name, _LAST, rows[here], cases[here], _single(table, told, here), told)
+            self._add(shape.name, _LAST, rows[here], cases[here], _single(table, shape, here), shape)
 
-    def _add(self, address: str, place: int, rows: Any, cases: Any, values: Any, told: Score) -> None:
-        """Numbers of one measure in the order of their rows; NaN is none."""
+    def _add(self, address: str, place: int, rows: Any, cases: Any, values: Any, shape: Score) -> None:
+        """Numbers of one measure in the order of their rows; NaN means none."""
         import numpy as np
 
         values, rows, cases = np.asarray(values, np.float64), np.asarray(rows), np.asarray(cases)
@@ -136,15 +137,15 @@ class _Columns:
         first = int(rows[0]), place
         found = self._numbers.get(address)
         if found is None:
-            found = self._numbers[address] = _Numbers(first, told)
+            found = self._numbers[address] = _Numbers(first, shape)
         elif first < found.first:
-            found.first, found.told = first, told
+            found.first, found.shape = first, shape
         found.blocks.append((rows, cases, values))
-        found.yes_or_no &= may_be_yes(address, told) and bool(((values == 0) | (values == 1)).all())
+        found.yes_or_no &= may_be_yes(address, shape) and bool(((values == 0) | (values == 1)).all())
 
 
 def _alike(table: Any) -> Iterator[tuple[Score, Any]]:
-    """What rows have in common beside their numbers, and which rows these are."""
+    """For rows that are equal except for their numbers: what they share, and which rows these are."""
     import numpy as np
 
     texts = [table.column(name).chunk(0) for name in ("name", "maker_kind", "status", "value_type", "better")]
@@ -157,8 +158,9 @@ def _alike(table: Any) -> Iterator[tuple[Score, Any]]:
     order = np.argsort(inverse, kind="stable")
     for row, here in zip(first.tolist(), np.split(order, np.cumsum(np.bincount(inverse))[:-1]), strict=True):
         name, maker, status, kind, better = (each[row].as_py() for each in texts)
+        # The column escapes lone surrogates, and cannot tell them from a real backslash.
         if "\\" in name:
-            raise _NotSaid
+            raise _NotInColumns
         low, high = (None if np.isnan(each[row]) else float(each[row]) for each in ends)
         yield (
             Score(
@@ -173,39 +175,40 @@ def _alike(table: Any) -> Iterator[tuple[Score, Any]]:
 
 
 def _alike_texts(texts: Any, known: Any) -> Iterator[tuple[Any, tuple[str, ...], list[Any]]]:
-    """Objects of the same names: for each text its place among them or -1, the names, and a column for each of them."""
+    """Objects with the same names: for each text its place among them or -1, the names, and a column for each."""
     import numpy as np
 
+    # One decode for all different texts, instead of a call for each.
     objects = _decode(f"[{','.join(texts.take(known).to_pylist())}]")
     by_names: dict[tuple[str, ...], list[int]] = {}
     for place, each in enumerate(objects):
         by_names.setdefault(tuple(each), []).append(place)
     for names, places in by_names.items():
         if any("\\" in name for name in names):
-            raise _NotSaid
+            raise _NotInColumns
         chosen = np.full(len(objects), -1)
         chosen[places] = np.arange(len(places))
         columns = zip(*(objects[place].values() for place in places), strict=True)
         yield chosen, names, [np.array(column, np.float64) for column in columns]
 
 
-def _single(table: Any, told: Score, here: Any) -> Any:
-    """The own numbers of scores; NaN where there is none."""
+def _single(table: Any, shape: Score, here: Any) -> Any:
+    """The scores' own numbers; NaN if there is none."""
     import numpy as np
 
-    if told.status != "scored" or told.value is None:
+    if shape.status != "scored" or shape.value is None:
         return np.full(len(here), np.nan)
-    if isinstance(told.value, str):
+    if isinstance(shape.value, str):
         words = table.column("text").take(here).to_pylist()
         return np.array([GRADES.get(word) for word in words], np.float64)
     values = table.column("value").to_numpy()[here]
     if np.isnan(values).any():
-        raise _NotSaid
+        raise _NotInColumns
     return values
 
 
 def _verdicts(outlines: list[Outline], table: Any, samples: Any) -> Iterator[tuple[int, Score]]:
-    """The one verdict of a sample that has no other, as `with_outcome` adds it, with the place of the sample."""
+    """The verdict of each sample that has exactly one, as `with_outcome` adds it, with the sample's place."""
     import numpy as np
 
     named: dict[str, Any] = {}
@@ -215,7 +218,8 @@ def _verdicts(outlines: list[Outline], table: Any, samples: Any) -> Iterator[tup
         if table is not None:
             named[name][samples[has_text(table.column("name").chunk(0), name)]] = True
     if not named[OUTCOME].all():
-        raise _NotSaid  # it follows from all scores that came with the sample
+        # `outcome` would have to be computed from the scores of the source, which columns do not fully contain.
+        raise _NotInColumns
     if table is None:
         return
     passed = table.column("passed").chunk(0)
@@ -227,7 +231,7 @@ def _verdicts(outlines: list[Outline], table: Any, samples: Any) -> Iterator[tup
 
 
 def _by_case(blocks: list[tuple[Any, Any, Any]], names: list[str]) -> dict[str, list[float]]:
-    """The values of each case in the order of their rows, and the cases in the order of their first."""
+    """The values of each case in the order of their rows, and the cases in order of appearance."""
     import numpy as np
 
     rows, cases, values = (np.concatenate(each) for each in zip(*blocks, strict=True))

@@ -1,4 +1,4 @@
-"""Compare notes: what a reader must know about a difference before believing it."""
+"""Notes on a comparison: what a reader should know before believing a difference."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pantrace.stats import (
 
 REPEATED = "epochs are averaged within each case"
 SMALL = 30
-"""Below so many cases an interval is taken with a word of caution."""
+"""With fewer cases, an interval comes with a warning."""
 FEW_FOR_RARE = 100
-"""Below so many cases, a value that one case of twenty has may be missing or rare enough to mislead."""
+"""With fewer cases, a large value that one case in twenty has may be missing, or too rare to be estimated."""
 FEW_CLUSTERS = 10
-"""Below so many clusters, too."""
+"""With fewer clusters, an interval comes with a warning."""
 FEW_VALUES = 8
-"""Below so many values nothing can be said of how they are spread."""
+"""With fewer values, nothing can be said about their distribution."""
 
 
 def notes_of_pairs(
@@ -37,7 +37,7 @@ def notes_of_pairs(
     *,
     repeats: bool,
 ) -> tuple[str, ...]:
-    """Of a difference on the same cases; `groups` where cases belong together."""
+    """Notes on a difference on the same cases; `groups` if cases belong together."""
     notes = [] if found.note is None else [found.note]
     if repeats:
         notes.append(REPEATED)
@@ -60,7 +60,7 @@ def notes_of_sides(
     *,
     repeats: bool,
 ) -> tuple[str, ...]:
-    """Of a difference between independent sides."""
+    """Notes on a difference between independent sides."""
     notes = [] if found.note is None else [found.note]
     if repeats:
         notes.append(REPEATED)
@@ -72,7 +72,7 @@ def notes_of_sides(
         notes.append(f"only {_counted(few, 'case')} in a run" + _rare(few, kind))
     sizes = [len(set(each)) for each in groups]
     if sizes and 1 < min(sizes) < FEW_CLUSTERS:
-        # As bench/coverage.py measured, with 8 tasks that pass or fail as a whole.
+        # Measured by bench/coverage.py, with 8 tasks that pass or fail as a whole.
         narrow = (
             "; the interval may contain the true value in only 91 % of comparisons, not 95 %"
             if kind == "binary"
@@ -86,12 +86,12 @@ def notes_of_sides(
 
 
 ALIKE = 1.3
-"""From so many times the variance of independent cases on, those of one task are said to be alike."""
+"""If clusters have this many times the variance of independent cases, cases of one task count as alike."""
 
 
 def notes_of_tasks(sides: Sequence[Sequence[float]], tasks: Sequence[Sequence[Hashable]]) -> tuple[str, ...]:
-    """Where cases of one task are alike and were counted each by itself: how often that cries wolf. Of one side, these
-    are the differences of pairs."""
+    """If cases of one task are alike but were counted as independent: how often that gives a false alarm. A single side
+    contains the differences of pairs."""
     plain = clustered = 0.0
     for values, names in zip(sides, tasks, strict=True):
         sums = sums_of(values, names)
@@ -100,6 +100,7 @@ def notes_of_tasks(sides: Sequence[Sequence[float]], tasks: Sequence[Sequence[Ha
         by_itself = cluster_mean([(value, 1) for value in values]).error ** 2
         plain += by_itself
         clustered += cluster_mean(list(sums.values())).error ** 2 if len(sums) < len(values) else by_itself
+    # Some likeness is always seen by chance; a warning on every comparison would be ignored.
     if plain <= 0 or clustered <= ALIKE * plain:
         return ()
     alarms = 2 * NormalDist().cdf(-normal_quantile(CONFIDENCE) * sqrt(plain / clustered))
@@ -107,9 +108,9 @@ def notes_of_tasks(sides: Sequence[Sequence[float]], tasks: Sequence[Sequence[Ha
 
 
 def notes_of_gaps(names: tuple[str, str], without: tuple[int, int], common: int) -> tuple[str, ...]:
-    """Which cases that both runs have are left out, because one of them has no number there."""
-    told = zip(names, reversed(names), without, strict=True)
-    return tuple(gap_words(name, other, count, common) for name, other, count in told if count)
+    """Cases that are left out although both runs have them, because one run has no number there."""
+    gaps = zip(names, reversed(names), without, strict=True)
+    return tuple(gap_words(name, other, count, common) for name, other, count in gaps if count)
 
 
 def gap_words(name: str, other: str, count: int, common: int) -> str:
@@ -122,18 +123,18 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _rare(cases: int, kind: str) -> str:
-    """Of numbers without an end: what so few cases may not have met at all."""
+    """For numbers without an upper end: what so few cases may have missed."""
     if kind != "positive":
         return ""
     return f", which may have missed very large values if fewer than {1 - 0.05 ** (1 / cases):.0%} of cases have them"
 
 
 def _skewed(values: Sequence[float], what: str, found: Estimate) -> list[str]:
-    """A word of caution where few values lie far out on one side: then chance looks like a difference too often."""
+    """A warning if a few values are far out on one side: then chance looks like a difference too often."""
     needed = cases_for_t(values)
     if "lognormal" in found.method or needed <= len(values) or len(values) < FEW_VALUES:
         return []
-    # As bench/coverage.py measured, with lognormal values of sigma 1.5 and 20 cases.
+    # Measured by bench/coverage.py, with lognormal values of sigma 1.5 and 20 cases.
     alarms = "12 %" if "bootstrap" in found.method else "24 %"
     return [
         f"the {what} are skewed: up to {alarms} false alarms instead of 5 %, until there are about {needed:,} cases"
@@ -141,11 +142,11 @@ def _skewed(values: Sequence[float], what: str, found: Estimate) -> list[str]:
 
 
 def _far_out(sides: Sequence[Sequence[float]], found: Estimate) -> list[str]:
-    """The same where even logarithms lean: a few values are so large that the next run may have none of them."""
+    """The same if even the logarithms are skewed: a few values are so large that the next run may have none of them."""
     if "lognormal" not in found.method:
         return []
     logs = [[log(value) for value in side] for side in sides]
     if not any(len(side) >= FEW_VALUES and skewness(side) > 1 and cases_for_t(side) > len(side) for side in logs):
         return []
-    # The same bench, with one value of twenty twenty times as large as the others, and 20 cases.
+    # The same benchmark, with one value in twenty that is twenty times as large as the others, and 20 cases.
     return ["a few values are far larger than all others: up to 40 % false alarms, because a run may have none of them"]

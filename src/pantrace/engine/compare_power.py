@@ -1,4 +1,4 @@
-"""Compare power: what the very test that a comparison used could have seen, and how many cases would see more."""
+"""Power of a comparison: what the test that it used could have seen, and how many cases would see more."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pantrace.stats import (
 )
 
 SMALLEST = 2 / 10_000
-"""No smaller p comes out of a sample of 9,999 arrangements or resamples."""
+"""The smallest p that 9,999 arrangements or resamples can give."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Reach:
     least_p: float
     """The smallest p that any result of this size could have."""
     least: Callable[[float], float]
-    """From a significance level, the least true difference that is found with 80 % power; infinite where none is, 0
-    where there is no spread to tell from."""
+    """For a significance level, the smallest true difference that is found with 80 % power; infinite if there is none,
+    0 if the data has no spread to judge by."""
     needed: Callable[[float, float], float]
-    """From a difference and a significance level, how many cases find it with that power."""
+    """For a difference and a significance level, how many cases find it with that power."""
 
 
 def reach_of_pairs(
@@ -48,7 +48,7 @@ def reach_of_pairs(
     *,
     yes_or_no: bool,
 ) -> Reach | None:
-    """Of pairs, by McNemar's test, by sign flips, or by an interval that bears skew."""
+    """For pairs: by McNemar's test, by sign flips, or by an interval for skewed data."""
     estimate, n = found.estimate, len(before)
     if estimate.p is None or estimate.low is None:
         return None
@@ -91,7 +91,7 @@ def reach_of_sides(
     *,
     yes_or_no: bool,
 ) -> Reach | None:
-    """Of independent sides, by Fisher's test, by moving clusters, by t, or by an interval that bears skew."""
+    """For independent sides: by Fisher's test, by moving clusters, by t, or by an interval for skewed data."""
     if found.p is None or found.low is None:
         return None
     sizes = len(first), len(second)
@@ -99,7 +99,7 @@ def reach_of_sides(
         shares = sum(first) / sizes[0], sum(second) / sizes[1]
 
         def by_fisher(alpha: float) -> float:
-            # From whichever run it takes more, so that it is the same whichever is named first.
+            # The larger of both, so that it does not matter which run is named first.
             return max(least_by_fisher(shares[0], sizes, alpha), least_by_fisher(shares[1], sizes[::-1], alpha))
 
         def arms(difference: float, alpha: float) -> float:
@@ -108,6 +108,7 @@ def reach_of_sides(
         return Reach(min(1.0, (2 if sizes[0] == sizes[1] else 1) / _arrangements(*sizes)), by_fisher, arms)
     up = found.value >= 0
     if not groups:
+        # The resamples must not depend on the order of the runs or of their cases.
         first, second = sorted(first), sorted(second)
         if first > second:
             first, second, up = second, first, not up
@@ -138,7 +139,7 @@ def _bears_skew(found: Estimate) -> bool:
 
 
 def _scaled(least: Callable[[float], float], cases: int) -> Callable[[float, float], float]:
-    """Cases needed, as an error falls with the root of their number."""
+    """Cases needed, because a standard error falls with the square root of their number."""
 
     def needed(difference: float, alpha: float) -> float:
         seen = least(alpha)
@@ -148,12 +149,13 @@ def _scaled(least: Callable[[float], float], cases: int) -> Callable[[float, flo
 
 
 def _arrangements(first: int, second: int) -> float:
-    # Capped: of many, the number is too long to reckon with, and p next to nothing.
+    # Capped: with more, the integer becomes too long to compute with, and p is practically 0 anyway.
     return comb(min(first + second, 100), min(first, second, 50))
 
 
 def whole(cases: float) -> int | None:
-    """A number of cases as it is told: two digits are all that a plan is good for; None where no number does."""
+    """A number of cases for people, rounded up to two digits, because a plan is no more precise; None if no number is
+    enough."""
     if not 0 < cases < 1e9:
         return None
     digits = max(0, len(str(ceil(cases))) - 2)

@@ -1,4 +1,4 @@
-"""Compare result: what one comparison of two runs by one metric found."""
+"""The result of comparing two runs by one metric."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pantrace.stats import Estimate
 
 from .compare_cases import Kind
 
-Conclusion = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive"]
+Conclusion = Literal["better", "worse", "higher", "lower", "equivalent", "inconclusive", "no change"]
+SHOWS_NOTHING = ("inconclusive", "equivalent", "no change")
+"""Conclusions that prove no difference."""
 
 
 class Flip(Record, frozen=True, kw_only=True):
@@ -30,12 +32,14 @@ class Comparison(Record, frozen=True, kw_only=True):
     second: Estimate | None
     difference: Estimate | None
     ratio: Estimate | None = None
-    """Second / first of the geometric means: how many times as much a typical case has. Only of numbers above 0 that
-    have no upper end; the verdict is about the mean."""
+    """Second / first of the geometric means: how many times as much a typical case has. Only for numbers above 0
+    without an upper end; the verdict is about the mean."""
     p_adjusted: float | None = None
-    """By Holm over all tests of the comparison."""
+    """Adjusted by Holm over all tests of the comparison; None if nothing changed, which is no test."""
     tests: int = 1
-    """How many that are."""
+    """The number of tests."""
+    primary: bool = False
+    """Whether it is the primary measure, for which half of the error rate is reserved."""
     verdict: Conclusion
     wins: int | None = None
     losses: int | None = None
@@ -46,16 +50,16 @@ class Comparison(Record, frozen=True, kw_only=True):
     without_first: int = 0
     """Cases of both runs in which only the second has a number: the first broke down there, was not scored, ..."""
     without_second: int = 0
-    """Those in which only the first has one. While there are any, nobody knows that the second is no worse."""
+    """The same for the second run. If there are any, it is not known that the second is no worse."""
     left_out: int = 0
     detectable: float | None = None
-    """The least true difference that this test, at this size and after Holm, would have shown four times of five; None
-    where no result could be significant (a note says so) or nothing tells how far values spread."""
+    """The smallest true difference that this test, at this size and after Holm, shows four times out of five; None if
+    no result could be significant (a note says so) or if the data has no spread to judge by."""
     needed: int | None = None
-    """About how many cases would show the difference that was seen, four times of five."""
+    """About how many cases would show the observed difference four times out of five."""
     kind: Kind = "any"
     better: str | None = None
-    """Which end of the metric is good; None where it does not say."""
+    """Which end of the metric is good; None if it does not say."""
     unit: Unit | None = None
     margin: float | None = None
     no_worse: bool | None = None

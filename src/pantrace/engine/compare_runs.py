@@ -1,4 +1,4 @@
-"""Compare runs: two or more of them, against the first or each with each."""
+"""Compare two or more runs: each with the first, or each with every other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pantrace.errors import UsageError
 from pantrace.metrics import full_address
 from pantrace.model import Record, Sample, with_samples
 from pantrace.stats import Estimate
-from pantrace.store import RunDirectory, is_run_directory
+from pantrace.store import RunDirectory, is_run_directory, unfinished
 from pantrace.wire.closest_name import closest_name
 
 from .collector import seldom_collecting
@@ -30,7 +30,7 @@ from .table import Table, Tabular
 
 
 class Comparisons(Record, Tabular, frozen=True, kw_only=True):
-    """What comparing some runs found."""
+    """The results of comparing several runs."""
 
     runs: tuple[str, ...]
     """Their names, in the order given."""
@@ -38,15 +38,17 @@ class Comparisons(Record, Tabular, frozen=True, kw_only=True):
     """How p-values are adjusted, and over how many tests."""
     comparisons: tuple[Comparison, ...]
     only: tuple[tuple[str, str, int, int], ...] = ()
-    """Of each pair of runs: how many cases only the first has, and only the second."""
+    """For each pair of runs: how many cases only the first has, and only the second."""
     paths: tuple[str, ...] = ()
-    """The runs as they were given; none where one run was taken apart."""
+    """The runs as they were given; empty if one run was split."""
+    unfinished: tuple[str, ...] = ()
+    """Runs that have not ended, each with a sentence: a gate must not rest on their beginning."""
 
     __repr__ = Tabular.__repr__
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """Metric -> better, worse, higher, lower, equivalent or inconclusive; of two runs."""
+        """Metric -> better, worse, higher, lower, equivalent, inconclusive or "no change"; for two runs."""
         return {each.metric: each.verdict for each in self.comparisons}
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,6 +56,7 @@ class Comparisons(Record, Tabular, frozen=True, kw_only=True):
         first, second = (self.paths or self.runs)[:2]
         every = [{name: getattr(each, name) for name in each.__struct_fields__} for each in self.comparisons]
         found = {"first": first, "second": second, "runs": self.runs, "correction": self.correction}
+        found["unfinished"] = self.unfinished
         plain: dict[str, Any] = msgspec.to_builtins({**found, "comparisons": every})
         return plain
 
@@ -69,8 +72,8 @@ class Comparisons(Record, Tabular, frozen=True, kw_only=True):
         columns = {"metric": str, "difference": float, "low": float, "high": float, "verdict": str}
         rows = [(each.metric, *_values(each.difference), each.verdict) for each in self.comparisons]
         counts = Counter(each.verdict for each in self.comparisons)
-        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-        sentence = f"{', '.join(self.runs[1:])} against {self.runs[0]}: {told}"
+        listed_verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        sentence = f"{', '.join(self.runs[1:])} against {self.runs[0]}: {listed_verdicts}"
         return Table(columns, [*rows], sentence=sentence, notes=[f"95 % intervals; p adjusted: {self.correction}"])
 
 
@@ -86,7 +89,7 @@ def _flat(each: Comparison) -> tuple[Any, ...]:
 
 
 Source = tuple[str, Sequence[Path]]
-"""A run as it was named, and the files that it stands for."""
+"""A run as the user named it, and its files."""
 
 
 def compare_sources(
@@ -117,11 +120,17 @@ def compare_sources(
             named_all = " and ".join(name for name, _ in sources)
             raise UsageError(f"{named_all} share no metric that has a number on both sides")
         _refuse_idle_margins(margins, found)
-        told = _told(sides, found, [])
+        result = _comparisons(sides, found, [])
     else:
         more(sides)
-        told = compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
-    return replace(told, paths=tuple(name for name, _ in sources))
+        result = compare_cases(sides, metrics=metrics, margins=margins, all_pairs=all_pairs)
+    return replace(result, paths=tuple(name for name, _ in sources), unfinished=unfinished_of(sources))
+
+
+def unfinished_of(sources: Iterable[Source]) -> tuple[str, ...]:
+    """A sentence for each run that has not ended."""
+    folders = [each for _, files in sources for each in files if is_run_directory(each)]
+    return tuple(f"{each}: {found.words}" for each in folders if (found := unfinished(each)) is not None)
 
 
 def compare_cases(
@@ -131,9 +140,10 @@ def compare_cases(
     margins: Iterable[str | float] = (),
     all_pairs: bool = False,
 ) -> Comparisons:
-    """The same of sides that have been read and hold cases."""
+    """The same for sides that have been read and have cases."""
     margins = list(margins)
     _refuse_gaps(sides, metrics)
+    # The first run is the baseline: every further pair is a test that makes all others harder to prove.
     pairs = _pairs(sides, all_pairs)
     with seldom_collecting():
         found = compare_pairs(pairs, metrics=metrics, margin=parse_margins(margins))
@@ -141,18 +151,29 @@ def compare_cases(
         listed = [f"{side.name} has {', '.join(sorted(side.values)) or 'no scores'}" for side in sides]
         raise UsageError(f"the runs share no metric: {'; '.join(listed)}")
     _refuse_idle_margins(margins, found)
-    return _told(sides, found, pairs)
+    return _comparisons(sides, found, pairs)
 
 
-def _told(sides: Sequence[Side], found: Sequence[Comparison], pairs: Sequence[tuple[Side, Side]]) -> Comparisons:
-    tests = found[0].tests
+def _comparisons(sides: Sequence[Side], found: Sequence[Comparison], pairs: Sequence[tuple[Side, Side]]) -> Comparisons:
     only = tuple((one.name, two.name, len(one.cases - two.cases), len(two.cases - one.cases)) for one, two in pairs)
     return Comparisons(
         runs=tuple(side.name for side in sides),
-        correction=f"Holm over {tests} tests" if tests > 1 else "none: one test",
+        correction=_correction(found),
         comparisons=tuple(found),
         only=only,
     )
+
+
+def _correction(found: Sequence[Comparison]) -> str:
+    """How p-values are adjusted: Holm over 4 tests, half of the error rate for outcome.success."""
+    tests = found[0].tests
+    if tests < 2:
+        return "none: one test" if tests else "none: nothing changed"
+    primary = [each.metric for each in found if each.primary and each.p_adjusted is not None]
+    # If half of the tests or more are primary, all parts are equal.
+    half = 0 < len(primary) < tests / 2
+    reserved = f", half of the error rate for {', '.join(dict.fromkeys(primary))}" if half else ""
+    return f"Holm over {tests} tests{reserved}"
 
 
 T = TypeVar("T")
@@ -165,11 +186,12 @@ def _pairs(runs: Sequence[T], all_pairs: bool) -> list[tuple[T, T]]:
 def read_sides(
     sources: Sequence[Source], cluster: str | None, pair_by: str = "case", *, decisions: bool = False
 ) -> list[Side]:
-    """The numbers of each run, under names that tell them apart. With `decisions`, whether a sample passed is what the
-    profile of its run directory decided."""
+    """The numbers of each run, under distinct names. With `decisions`, whether a sample passed is what the profile of
+    its run directory decided."""
     names = distinct_names([name for name, _ in sources])
     sides = []
     for name, (_, files) in zip(names, sources, strict=True):
+        # Columns have no decisions, so those need the records.
         decided = decisions and len(files) == 1 and is_run_directory(files[0])
         with seldom_collecting():
             side = _side(files, cluster, pair_by) if not decided else None
@@ -185,8 +207,8 @@ def read_sides(
 
 
 def _side(files: Sequence[Path], cluster: str | None, pair_by: str) -> Side | None:
-    """The numbers of a run directory, of which nothing else is read; None of anything else."""
-    # Which agent a case asks for, no column says.
+    """The numbers of a run directory, read from its columns; None for any other input."""
+    # No column says which agent a case asks for.
     if len(files) != 1 or cluster == "agent" or not is_run_directory(files[0]):
         return None
     directory = RunDirectory.open(files[0])
@@ -198,13 +220,13 @@ def _side(files: Sequence[Path], cluster: str | None, pair_by: str) -> Side | No
 
 
 def _with_decisions(folder: Path) -> Iterator[Sample]:
-    """The samples of a run directory; of those that a profile decided, whether they passed."""
+    """The samples of a run directory, with the decision of its profile, if there is one, as the score `passed`."""
     for result in RunDirectory.open(folder).results():
         scores = (*result.sample.scores, *result.scores)
         passed = [each.passed for each in result.decisions]
         if passed and None not in passed:
-            told = passed_score(all(passed))
-            scores = (*(score for score in scores if score.name != PASSED), told)
+            decided = passed_score(all(passed))
+            scores = (*(score for score in scores if score.name != PASSED), decided)
         yield replace(result.sample, scores=scores)
 
 
@@ -221,7 +243,7 @@ def _refuse_gaps(sides: Sequence[Side], metrics: Sequence[str]) -> None:
 
 
 def _refuse_idle_margins(margins: Iterable[str | float], found: Sequence[Comparison]) -> None:
-    """A margin of a misspelt metric would leave that metric without one."""
+    """Refuse a margin for a metric that is not compared: if its name is misspelt, the metric has no margin."""
     compared = {each.metric for each in found}
     for each in margins:
         name, named, _ = str(each).rpartition("=")
@@ -233,7 +255,7 @@ _ENDINGS = (".gz", ".zst", ".json", ".jsonl", ".eval", ".trace", ".ndjson", ".db
 
 
 def distinct_names(paths: Sequence[str]) -> list[str]:
-    """Short names of paths: the last part, with as many of those before it as it takes to tell them apart."""
+    """Short names for paths: the last component, with as many of the ones before it as needed to be distinct."""
     parts = [_parts(path) for path in paths]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(each[-depth:]) for each in parts]
@@ -250,13 +272,14 @@ def distinct_names(paths: Sequence[str]) -> list[str]:
 def _parts(path: str) -> list[str]:
     found = [part for part in Path(path).parts if part not in ("/", ".")] or [path]
     last = found[-1]
+    # Several suffixes: `.trace.jsonl.zst`. A file that is called `.json` keeps its name.
     while ending := next((each for each in _ENDINGS if last.endswith(each) and last != each), None):
         last = last.removesuffix(ending)
     return [*found[:-1], last]
 
 
 def parse_margins(margins: Iterable[str | float]) -> Margin:
-    """The margin of each metric: "0.05", "5%", "cost=5%". A UsageError where one is no number above 0."""
+    """The margin of each metric: "0.05", "5%", "cost=5%". A UsageError if one is not a number above 0."""
     general: tuple[float, bool] | None = None
     own: dict[str, tuple[float, bool]] = {}
     for each in margins:
@@ -285,15 +308,17 @@ def _margin(text: str, whole: str) -> tuple[float, bool]:
         value = float(text.removesuffix("%")) / (100 if relative else 1)
     except ValueError:
         raise UsageError(f"--margin {whole!r} is not a number (0.05), a share (5%) or NAME=0.05") from None
-    # Not `value <= 0`: nan is no margin either.
+    # Not `value <= 0`, which is false for NaN.
     if not 0 < value < float("inf"):
         raise UsageError("--margin must be above 0")
     return value, relative
 
 
 def exit_code(found: Sequence[Comparison]) -> int:
-    """1 if anything is proven worse, 0 if all that can be good or bad is proven no worse than allowed, else 3."""
+    """1 if any metric is proven worse, 0 if every metric that has a good direction is proven no worse than allowed,
+    otherwise 3."""
     judged = [each for each in found if each.better is not None]
+    # Proven worse, but by less than the margin, is not a failure.
     if any(each.verdict == "worse" and not each.no_worse for each in judged):
         return 1
     return 0 if judged and all(each.no_worse for each in judged) else 3

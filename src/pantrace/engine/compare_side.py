@@ -1,4 +1,4 @@
-"""Compare's sides: the numbers of one run, by measure and case."""
+"""The sides of a comparison: the numbers of one run, by measure and case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pantrace.wire.closest_name import closest_name
 from pantrace.wire.inspect_grades import GRADES
 
 LARGEST = 1e70
-"""No measurement is larger, and fourth powers of larger numbers are none."""
+"""Larger numbers are left out: no measurement is that large, and their fourth power overflows a float."""
 
 
 @dataclass
@@ -27,27 +27,28 @@ class Side:
     """metric or measure -> case -> values, one for each epoch."""
     binary: dict[str, bool] = field(default_factory=dict)
     scales: dict[str, Scale | None] = field(default_factory=dict)
-    """Where numbers end; None where nobody says."""
+    """The ends of the scale; None if they are not declared."""
     better: dict[str, str | None] = field(default_factory=dict)
     units: dict[str, Unit | None] = field(default_factory=dict)
     spare: set[str] = field(default_factory=set)
-    """Measures that are compared only when they are named: each one more makes all others harder to prove."""
+    """Measures that are compared only if they are named: every additional test makes all others harder to prove."""
     left_out: Counter[str] = field(default_factory=Counter)
     """metric -> scores that are not numbers: unscored, failed, not applicable."""
     clusters: dict[str, str] = field(default_factory=dict)
     """case -> cluster."""
     tasks: dict[str, str] = field(default_factory=dict)
-    """case -> the task or scenario that it names, where nobody asked for clusters."""
+    """case -> the task or scenario that it names, if clusters were not requested."""
     labels: set[str] = field(default_factory=set)
-    """Names of the cases' labels, where somebody asked for clusters."""
+    """Names of the cases' labels, if clusters were requested."""
     cases: set[str] = field(default_factory=set)
     created: float | None = None
     """When the run was made."""
     _plain: dict[str, dict[str, dict[str, list[float]]]] = field(default_factory=dict, compare=False)
-    """score -> its key -> case -> values: the places of those measures that are surely no yes or no."""
+    """score -> its key -> case -> values, for measures that are certainly not yes or no (see `add_values`)."""
 
     def add(self, name: str, case: str, number: float, score: Score) -> None:
-        """Keep one number of a case, with what is declared of it; one that is too large for its square is left out."""
+        """Keep one number of a case, with what is declared about it; a number that is too large is left out."""
+        # Counted as left out, so that the reader learns that a number is missing.
         if abs(number) > LARGEST:
             self.left_out[name] += 1
             return
@@ -62,8 +63,8 @@ class Side:
             self.binary[name] = number in (0.0, 1.0) and may_be_yes(name, score)
 
     def add_values(self, score: Score, case: str) -> None:
-        """Keep the named numbers of a score, which `numbers_of` would give one by one. There are dozens in each sample:
-        this is where a comparison spends its time."""
+        """Keep the named numbers of a score, which `numbers_of` would return one by one. Each sample has dozens, and a
+        comparison spends most of its time here."""
         plain = self._plain.setdefault(score.name, {})
         for key, number in score.values.items():
             cases = plain.get(key)
@@ -78,17 +79,17 @@ class Side:
                 self.left_out[address] += 1
             elif isfinite(number):
                 self.add(address, case, float(number), score)
-                # What has shown another number than 0 and 1 stays so, and its place stays where it is.
+                # Once a measure had a number other than 0 and 1 it is never yes or no, so the shortcut stays valid.
                 if address in self.values and not self.binary[address]:
                     plain[key] = self.values[address]
 
     def fill(self, name: str, cases: dict[str, list[float]], score: Score, *, yes_or_no: bool) -> None:
-        """All numbers of a name at once, and the score that the first of them is of."""
+        """All numbers of a name at once, with the score of the first one."""
         self._first(name, score)
         self.values[name], self.binary[name] = cases, yes_or_no
 
     def _first(self, name: str, score: Score) -> dict[str, list[float]]:
-        """A place for the numbers of a name, with what is declared of it, or what its first score says."""
+        """A place for the numbers of a name, with what is declared about it, or what its first score says."""
         measure = _declared(name)
         self.binary[name] = True
         if measure is None:
@@ -106,13 +107,13 @@ class Side:
 
 @lru_cache(maxsize=1024)
 def _declared(address: str) -> Measure | None:
-    """What is declared of a measure; None of rubrics, and of scores that a source stores, be their name an alias."""
+    """What is declared about a measure; None for rubrics and for scores of a source, even if their name is an alias."""
     found = measure_named(address)
     return found if found is not None and found.address == address else None
 
 
 def address_among(name: str, *sides: Side) -> str:
-    """What a name means here: a number of that name if there is one, else the measure that it is short for."""
+    """What a name means here: a number of that name if there is one, otherwise the measure that it abbreviates."""
     return name if any(name in side.values for side in sides) else full_address(name)
 
 
@@ -124,6 +125,7 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
         for score in sample.scores:
             if score.values:
                 side.add_values(score, case)
+            # The value of a metric of ours is one of its measures, and would be counted twice.
             if not score.values or not is_measured(score.name):
                 number_of_all = as_number(score)
                 if number_of_all is None:
@@ -134,13 +136,14 @@ def side_of(run: Run, samples: Iterable[Sample], *, cluster: str | None = None, 
 
 
 def note_case(side: Side, sample: Sample, cluster: str | None, pair_by: str) -> str:
-    """The case of a sample, of which the side knows from now on, and what it belongs to."""
+    """The case of a sample; the side records it, and its cluster."""
     case = case_of(sample, pair_by)
     side.cases.add(case)
     if cluster is not None and sample.case is not None:
         side.labels.update(sample.case.labels)
     if cluster is not None and (found := cluster_of(sample, cluster)):
         side.clusters[case] = found
+    # Tasks are noted even if nobody asked for clusters: `compare` warns if cases of one task are alike.
     elif cluster is None and sample.case is not None and (task := cluster_of(sample, "task")) != sample.case.id:
         side.tasks[case] = task or ""
     return case
@@ -153,14 +156,14 @@ def is_measured(metric: str) -> bool:
 
 
 def may_be_yes(name: str, score: Score) -> bool:
-    """Whether 0 and 1 of that name stand for no and yes: as it is declared, else as the score tells."""
+    """Whether 0 and 1 mean no and yes for this name: as declared, otherwise as the score suggests."""
     measure = _declared(name)
     return measure.yes_or_no if measure is not None else is_yes_or_no(score, 1.0)
 
 
 def is_yes_or_no(score: Score, number: float) -> bool:
-    """Whether a score stands for no or yes. What counts something may happen to count none or one: numbers whose scale
-    does not end at 1, and those of a metric without a scale."""
+    """Whether a score means no or yes. A count may happen to be 0 or 1, so numbers whose scale does not end at 1, and
+    those of a metric without a scale, do not."""
     if number not in (0.0, 1.0) or isinstance(score.value, bool):
         return number in (0.0, 1.0)
     if score.scale is None:
@@ -169,7 +172,7 @@ def is_yes_or_no(score: Score, number: float) -> bool:
 
 
 def as_number(score: Score) -> float | None:
-    """A score as a number; None where there is none. Grades of Inspect count as Inspect counts them."""
+    """A score as a number; None if there is none. Grades of Inspect count as Inspect counts them."""
     if score.status != "scored" or score.value is None:
         return None
     if isinstance(score.value, str):
@@ -185,7 +188,7 @@ def case_of(sample: Sample, pair_by: str = "case") -> str:
 
 
 def cluster_of(sample: Sample, name: str) -> str | None:
-    """What a sample belongs to: its task, scenario or agent, or the value of that label; None where it does not say."""
+    """The cluster of a sample: its task, scenario or agent, or the value of that label; None if it has none."""
     case = sample.case
     if case is None:
         return None
@@ -194,7 +197,7 @@ def cluster_of(sample: Sample, name: str) -> str | None:
 
 
 def unknown_cluster(cluster: str, labels: Iterable[str]) -> UsageError:
-    """The error of a name that no case has anything under."""
+    """The error for a cluster name that no case has a value for."""
     known = ["task", "scenario", "agent", *sorted(set(labels))]
     meant = closest_name(cluster, known)
     hint = f"did you mean {meant}?" if meant else f"cases can be grouped by {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""Compare evaluations that store only numbers over all samples (OpenAdapt's eval JSON)."""
+"""Compare evaluations that store only overall numbers (OpenAdapt's eval JSON)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Named = tuple[str, Path]
 def compare_stored(
     pairs: Sequence[tuple[Named, Named]], *, metrics: Sequence[str] = (), margin: Margin = lambda *_: None
 ) -> list[Comparison]:
-    """Each metric that both files of a pair have: shares over episodes as independent proportions, others without an
-    interval."""
+    """Each metric that both files of a pair have: shares over episodes as independent proportions, all others without
+    an interval."""
     found: list[Comparison] = []
     for (first, one_path), (second, two_path) in pairs:
         one, two = _evaluation(one_path), _evaluation(two_path)
@@ -49,7 +49,7 @@ def _evaluation(path: Path) -> Evaluation:
 
 
 def _tells(one: Evaluation, two: Evaluation, name: str) -> bool:
-    """Whether there is something to say about a metric: two numbers, or one that a side has withdrawn."""
+    """Whether there is something to say about a metric: two numbers, or one number and a withdrawn one."""
     sides = (one.metrics[name], two.metrics[name])
     return all(each.estimate is not None or each.withdrawn for each in sides) and not all(
         each.withdrawn for each in sides
@@ -67,7 +67,7 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
                 for each in (one, two)
                 if each.estimate is not None and each.independent
             ]
-            # Fisher's test takes whole episodes, so counts are rounded for p; the interval is made of the files' own.
+            # Fisher's test needs whole numbers, so counts are rounded for p; the interval uses the exact ones.
             p = difference_of_proportions(counts[0], counts[1]).p
             difference = replace(difference_of_intervals(one.estimate, two.estimate), p=p)
             notes.append("shares are computed over episodes, because steps of one episode are not independent")
@@ -76,7 +76,7 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
     gone = [side for side, each in (("first", one), ("second", two)) if each.withdrawn]
     if gone:
         notes = [f"the {gone[0]} run has withdrawn this metric (-1), so there is nothing to compare"]
-    # Nothing that a gate could wait for.
+    # Without a direction, a gate does not wait for this metric: a withdrawn one can never be proven.
     better = one.scale.better if one.scale is not None and not gone else None
     return Comparison(
         metric=one.metric,

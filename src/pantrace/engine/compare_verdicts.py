@@ -1,4 +1,4 @@
-"""Compare's verdicts: how a sample ended, and whether it passed, as scores that follow from what it has."""
+"""Verdicts for a comparison: how a sample ended and whether it passed, as scores derived from what it has."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from pantrace.metrics import by_name
 from pantrace.model import Sample, Scale, Score
 
 OUTCOME = "outcome"
-"""The metric of how a run ended, which recordings tell without being measured."""
+"""The metric of how a run ended, which a recording states without being measured."""
 
 MISHAPS = ("outcome.limit", "outcome.broken")
-"""Measures of what should not happen, which are compared where it did."""
+"""Measures of mishaps, which are compared only if one happened."""
+
+SUCCESS = "outcome.success"
+"""The measure of whether a run succeeded."""
 
 PASSED = "passed"
-"""Whether a sample's one verdict, which came with it, is a pass."""
+"""Whether the only verdict in a sample's source is a pass."""
 
 
 def with_outcome(sample: Sample) -> Sample:
-    """A recording's sample with how it ended, and whether its one stored verdict is a pass, as scores; what was
-    measured before stays as it is."""
+    """A sample with how it ended, and whether its only stored verdict is a pass, as additional scores; existing scores
+    stay as they are."""
     added: list[Score] = []
     names = {score.name for score in sample.scores}
     if OUTCOME not in names:
         found = by_name(OUTCOME).score(sample)
-        told = sample.trajectory is not None and sample.trajectory.outcome is not None
-        if not told or "reward" in names:
-            # The scores that it stores say the same; two tests of one number would make both harder to prove.
+        stated = sample.trajectory is not None and sample.trajectory.outcome is not None
+        if not stated or "reward" in names:
+            # Its stored scores say the same, and two tests of one number would make both harder to prove.
             mishaps = {name: number for name, number in found.values.items() if f"{OUTCOME}.{name}" in MISHAPS}
             found = replace(found, value=None, status="not_applicable", values=mishaps)
         added.append(found)

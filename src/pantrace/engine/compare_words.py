@@ -1,4 +1,4 @@
-"""Compare words: the answer of a comparison as a sentence."""
+"""The answer of a comparison as a sentence."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _VERDICTS = {
     "higher": "proven",
     "lower": "proven",
     "inconclusive": "not proven",
+    "no change": "no change in any case",
 }
 
 
 def sentence_of(found: Comparison) -> str:
-    """Who does better on what, by how much, how sure that is, and what could have been seen."""
+    """Which run does better on what, by how much, how certain that is, and what could have been seen."""
     first, second, difference = found.first, found.second, found.difference
     if first is None or second is None or difference is None:
         return f"{found.metric}: not compared ({found.notes[-1] if found.notes else 'one run has no number'})."
@@ -34,10 +35,11 @@ def sentence_of(found: Comparison) -> str:
 
 
 def _doubt(found: Comparison) -> str:
-    """Why a difference is not proven whose interval lies on one side of 0."""
+    """Why a difference is not proven although its interval does not contain 0."""
     difference, p = found.difference, found.p_adjusted
     if difference is None or difference.low is None or difference.high is None or p is None:
         return ""
+    # The interval itself says that it is not proven.
     if difference.low <= 0 <= difference.high:
         return ""
     return f", as p is {p:.3g}" + (f" when adjusted for {found.tests} tests" if found.tests > 1 else "")
@@ -60,7 +62,7 @@ def difference_words(found: Comparison) -> str:
         value += " points"
     if difference.low is None or difference.high is None:
         return f"{value} n={difference.n}"
-    # The unit stands behind the value already.
+    # The unit is already after the value.
     ends = [_signed(found, end).removesuffix(f" {found.unit}") for end in (difference.low, difference.high)]
     return f"{value} [{', '.join(ends)}] n={difference.n}"
 
@@ -72,6 +74,7 @@ def _claim(found: Comparison) -> str:
     size, more = _plain(found, abs(value)), "more" if value > 0 else "fewer"
     if found.kind == "binary" and found.better != "lower":
         once = not _is_repeated(found)
+        # Compared as printed: "passes 0 points more cases" would be odd.
         if _plain(found, value) == _plain(found, 0):
             return f"{two} passes as {'many cases' if once else 'often'} as {one} on {found.metric}"
         much = f"{more} cases" if once else "more often" if value > 0 else "less often"
@@ -113,20 +116,20 @@ def _against(found: Comparison) -> str:
 
 
 def _of_how_many(first: Estimate, second: Estimate) -> str:
-    """mean of 20 cases; of files that hold numbers only, what these tell."""
+    """mean of 20 cases; for files with overall numbers only, what they state."""
     sizes = f"{second.n:,}" if first.n == second.n else f"{second.n:,} and {first.n:,}"
     methods = {first.method, second.method}
     if "as stored" in methods:
         return "as stored"
     if methods == {"Wilson over episodes"}:
-        # Of clicks there may be fewer than episodes.
+        # Not "episodes": with fewer clicks than episodes, the clicks are what counts.
         return f"taken as {sizes} independent {'trial' if first.n == second.n == 1 else 'trials'}"
     return f"mean of {sizes} {'case' if first.n == second.n == 1 else 'cases'}"
 
 
 def _gaps(found: Comparison) -> list[str]:
-    told = notes_of_gaps(found.runs, (found.without_first, found.without_second), found.common)
-    return [f"Left out: {'; '.join(told)}."] if told else []
+    notes = notes_of_gaps(found.runs, (found.without_first, found.without_second), found.common)
+    return [f"Left out: {'; '.join(notes)}."] if notes else []
 
 
 def _power(found: Comparison) -> list[str]:
@@ -137,6 +140,7 @@ def _power(found: Comparison) -> list[str]:
     seen = f"This comparison could have seen {_plain(found, found.detectable)}"
     assert found.difference is not None
     size = abs(found.difference.value)
+    # If it could have seen this difference, more cases are not what is missing.
     if found.needed is None or size >= found.detectable:
         return [f"{seen}."]
     where = "" if found.common else " in each run"
@@ -153,8 +157,8 @@ def _typical(found: Comparison) -> list[str]:
 def _margin(found: Comparison) -> list[str]:
     if found.margin is None or found.better is None:
         return []
-    told = {True: "proven", False: "disproved", None: "not proven"}[found.no_worse]
-    return [f"No worse by more than {_plain(found, found.margin)}: {told}."]
+    answer = {True: "proven", False: "disproved", None: "not proven"}[found.no_worse]
+    return [f"No worse by more than {_plain(found, found.margin)}: {answer}."]
 
 
 def _plain(found: Comparison, value: float) -> str:
@@ -175,7 +179,7 @@ def _amount(found: Comparison, value: float) -> str:
 
 
 def _points(value: float) -> str:
-    """A share in hundredths, with a tenth where that counts."""
+    """A share in percentage points, with at most one decimal unless it is tiny."""
     return number(round(100 * value, 1) if abs(value) >= 0.001 else 100 * value)
 
 
@@ -184,7 +188,7 @@ def _is_share(found: Comparison) -> bool:
 
 
 def number(value: float) -> str:
-    """Three digits that count, thousands set apart: 0.0013, 4,830, -2.5, 12; no decimals from a hundred on."""
+    """Three significant digits, with thousands separators: 0.0013, 4,830, -2.5, 12; no decimals from 100 on."""
     if value == 0 or abs(value) < 1e-12:
         return "0"
     places = max(0, 2 - floor(log10(abs(value))))

@@ -1,4 +1,4 @@
-"""Contents: what data a pile of samples holds, counted."""
+"""Contents: what data a collection of samples has, counted."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def contents(samples: Iterable[Sample]) -> dict[str, Any]:
         if sample.trajectory is not None:
             for trajectory in all_trajectories(sample.trajectory):
                 _count_trajectory(trajectory, counts, seen)
-            # Those that `show` and the metrics count: of the agent and its sub-agents, on the path that was gone.
+            # The calls that `show` and the metrics count: of the agent and its sub-agents, on the active path.
             counts["calls"] += len(call_pairs(sample.trajectory, children=True))
+    # Calls of graders, simulated users and abandoned branches are listed separately, so that both numbers add up.
     counts["other_calls"] = counts.pop("recorded_calls", 0) - counts["calls"]
     return {
         **{key: counts[key] for key in KEYS},
@@ -85,7 +86,7 @@ def contents(samples: Iterable[Sample]) -> dict[str, Any]:
 
 
 def absent_in(sample: Sample) -> list[str]:
-    """What a sample's reader missed, in the words of its format: data that other recordings of it have."""
+    """What a sample's reader did not find although other recordings of its format have it, in the format's words."""
     notes = [extra.get("absent") for extra in sample.extra.values() if isinstance(extra, dict)]
     return [word for note in notes if isinstance(note, list) for word in note if isinstance(word, str)]
 

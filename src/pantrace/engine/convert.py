@@ -32,6 +32,7 @@ from pantrace.wire.loss import header_losses, plain, plain_header
 from pantrace.wire.output import staging
 from pantrace.wire.output_row import Row
 from pantrace.wire.pantrace_key import carrying_allowed, without_carried
+from pantrace.wire.plural import few
 from pantrace.wire.private_folder import private_folder
 from pantrace.wire.repairs import noting_repairs
 from pantrace.wire.rows import raise_broken, write_rows
@@ -314,20 +315,21 @@ def _refuse_nothing(rows: _Rows, place: Path, written: Run | None) -> None:
     read, broken = sum(report.notes.formats.values()), len(report.notes.broken)
     if report.refused:
         sample, why = report.refused[0]
-        reason = f"none of {rows.seen} samples can be written as {format_.name}: {sample}: {why}"
+        none = "the only sample cannot" if rows.seen == 1 else f"none of {rows.seen} samples can"
+        reason = f"{none} be written as {format_.name}: {sample}: {why}"
     elif rows.seen and any(each.value is not None for each in (written.results if written else ())):
         return
     elif rows.seen:
         reason = f"{_no_samples(format_)}, and this run has no results"
     elif read:
-        reason = f"{read} samples were read, but none was selected"
+        reason = f"{few(read, 'sample')} {'was' if read == 1 else 'were'} read, but none was selected"
     elif rows.headers:
         reason = f"{rows.headers} inputs have no samples, and their headers cannot be joined (convert them one by one)"
     elif _is_recognised(place, format_):
         return
     else:
         reason = f"there is no sample to write, and {format_.name} cannot hold a run without samples"
-    left_out = f"; {broken} records could not be read" if broken else ""
+    left_out = f"; {few(broken, 'record')} could not be read" if broken else ""
     raise NothingWritten(f"{reason}{left_out}; nothing was written")
 
 

@@ -1,5 +1,5 @@
-"""Convert part by part: each part of an input is written and measured by itself, by whoever does it, and the pieces are
-put together in their order. What comes of it is what one process would have written, to the byte."""
+"""Convert in parts: workers write and measure each part of an input on its own, and the pieces are joined in order. The
+result is, to the byte, what one process would have written."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pantrace.model import Record, Sample, with_samples
 from pantrace.wire import input_cuts
 from pantrace.wire.input_cuts import Cutting
 from pantrace.wire.output import is_stream, staging, writing
+from pantrace.wire.plural import few
 from pantrace.wire.progress import current_progress
 from pantrace.wire.rows import written_layout
 
@@ -25,24 +26,25 @@ from .balance import Balance
 from .executor import Engine, Executor, InProcess
 from .input_part import InputPart, parts_of, weight_of
 from .loss_report import Report
-from .read import RUN_DIRECTORY, GivenUp, Notes, inputs, open_run
+from .read import GivenUp, Notes, inputs, open_run
+from .run_format import RUN_DIRECTORY
 from .select import Selection
 
 _ELSEWHERE = Sample(id="")
-"""Shown to whoever counts samples, for one that was read in another process."""
+"""Passed to `on_sample` for a sample that was read in another process."""
 
 WriteRun = Callable[..., Report]
-"""`engine.convert.write_run`, which knows this module."""
+"""`engine.convert.write_run`, passed in because that module imports this one."""
 
 
 @dataclass(kw_only=True)
 class Piece:
-    """What a part came to."""
+    """The result of one part."""
 
     file: Path
-    """Its rows; not there if it has none."""
+    """Its rows; does not exist if there are none."""
     report: Report
-    """Without its notes, which cannot be sent."""
+    """Without its notes, which cannot be sent between processes."""
     selection: Selection
     broken: list[Any]
     unread: Balance | None
@@ -60,7 +62,7 @@ class ConvertParts:
     strict: bool
     selection: Selection
     folder: Path = Path()
-    """Where the pieces wait."""
+    """Where the pieces are until they are joined."""
 
     def __call__(self, part: InputPart) -> Iterator[Piece]:
         notes = Notes() if self.strict else Notes.keeping()
@@ -85,6 +87,7 @@ class ConvertParts:
                 report=report,
                 goes_on=part.number > 0,
             )
+        # A whole sample, which nobody needs in the process that this piece is sent to.
         if notes.unread is not None:
             notes.unread.last = None
         report.notes = Notes()
@@ -92,7 +95,7 @@ class ConvertParts:
 
 
 class _ByOne(Exception):
-    """One process must do it."""
+    """The conversion has to be done by one process."""
 
 
 def in_parts(
@@ -104,9 +107,9 @@ def in_parts(
     format: str | None = None,  # noqa: A002
     on_sample: Callable[[Sample], None] | None = None,
 ) -> Report | None:
-    """The report of a conversion that others did part by part. None where nothing was written and one process must do
-    it: the target is no file of lines, there is no single input of several parts, a copy is to be held against its
-    source, an id is there twice, or the loss of reading an archive or a database is to be measured."""
+    """The report of a conversion that workers did in parts. None if nothing was written and one process has to do it:
+    the target is not a file of lines, there is not exactly one input with several parts, a copy has to be compared with
+    its source, an id occurs twice, or the loss of reading an archive or a database is to be measured."""
     notes = Notes() if task.strict else Notes.keeping()
     notes.unread = Balance() if task.measure else None
     report = Report(to=task.to, notes=notes, measured=task.measure)
@@ -125,12 +128,13 @@ def in_parts(
 
 
 def refuse_losses(report: Report) -> None:
-    """A LossRefused where anything was lost."""
+    """Raise LossRefused if anything was lost."""
     if (unread := report.notes.unread) is not None and (sentence := unread.sentence()) is not None:
         raise LossRefused(f"{sentence}; --strict refuses that, and nothing was written")
     if report.losses:
-        count = sum(report.losses.values())
-        raise LossRefused(f"{count} losses; --strict refuses them, and nothing was written (--loss FILE lists them)")
+        # Not the number of places: who counts without listing adds up several at once.
+        what = few(sum(report.losses.values()), "value")
+        raise LossRefused(f"{what} would be lost: --strict, so nothing was written (--loss FILE lists the places)")
 
 
 class _Planned(NamedTuple):
@@ -149,14 +153,14 @@ def _planned(
     format: str | None,  # noqa: A002
     held: ExitStack,
 ) -> _Planned | None:
-    """Who does which parts; None where one process must do it."""
+    """The executor and the parts; None if one process has to do it."""
     to = by_name(task.to)
     is_rows = to.save is None and not to.is_split and written_layout(target, to.layout) == "lines"
     if not is_rows or is_stream(target) or not task.selection.is_by_part or (task.strict and not task.measure):
         return None
     if engine.name != "local":
-        return None  # pieces wait beside the output, which other machines do not see
-    # Small input is not looked through twice.
+        return None  # pieces are kept next to the output, which other machines do not see
+    # Asked before the inputs are opened: a small one is converted here anyway, and should not be searched twice.
     executor = engine.executor(sum(map(weight_of, paths)), report.by.append, ConvertParts)
     if isinstance(executor, InProcess):
         return None
@@ -165,6 +169,7 @@ def _planned(
         return None
     path, chosen, variant = opened[0]
     parts = parts_of(path, chosen, variant, Cutting(input_cuts.SPAN_BYTES, held))
+    # Two are enough to know that there are several; the others are cut while workers run.
     begun = [*islice(parts, 2)]
     if len(begun) < 2 or (task.measure and not _is_of_lines(begun[1])):
         return None
@@ -174,7 +179,7 @@ def _planned(
 def _convert(
     planned: _Planned, place: Path, task: ConvertParts, report: Report, on_sample: Callable[[Sample], None]
 ) -> None:
-    """Have the parts written, and put the pieces together at `place`."""
+    """Have the parts written, and join the pieces at `place`."""
     task.selection.begin()
     ids: set[str] = set()
     watched, task.folder = current_progress(), place.parent
@@ -185,6 +190,7 @@ def _convert(
             if watched is not None:
                 watched.begin_part(part.weight)
             for piece in pieces:
+                # Renaming a repeated id needs a process that sees both samples. It is rare, so we start again.
                 if piece.report.renamed or not ids.isdisjoint(piece.report.ids) or _is_given_up(piece):
                     raise _ByOne
                 ids |= piece.report.ids
@@ -198,13 +204,13 @@ def _convert(
             if watched is not None:
                 watched.end()
     if not report.samples:
-        raise _ByOne  # which says why there is nothing
+        raise _ByOne  # a single process reports why there is nothing
     task.selection.settle()
 
 
 def _is_of_lines(part: InputPart) -> bool:
-    """Whether a part that is not the first is a stretch of lines. Of an archive or a database each part also reads
-    what belongs to the others, so that only the whole tells which values no sample holds."""
+    """Whether a part that is not the first is a range of lines. In an archive or a database, each part also reads what
+    belongs to others, so only the whole input shows which values no sample contains."""
     return part.span is not None and part.span.before > 0
 
 

@@ -1,4 +1,4 @@
-"""Diagnose: recordings and run directories read, each sample looked at, failures grouped by cause."""
+"""Diagnose: reads recordings and run directories, examines each sample, and groups failures by cause."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ def diagnose_pile(
     selection: Selection | None = None,
     examples: int = EXAMPLES,
     on_sample: Callable[[Sample], None] = lambda _: None,
-    on_unfinished: Callable[[Path], None] = lambda _: None,
 ) -> Diagnosis:
-    """Why samples of these files and run directories failed. `on_unfinished` is called with runs that never came to
-    their end."""
+    """Why samples of these files and run directories failed."""
     tally = Tally()
-    for number, (source, result) in enumerate(results_of(paths, format, notes, selection, on_unfinished)):
+    for number, (source, result) in enumerate(results_of(paths, format, notes, selection)):
         sample = result.sample if references is None else references.join(result.sample)
         tally.add(diagnose_sample(sample, result.scores, result.decisions, number=number, source=source))
         on_sample(sample)
+    # With a selection, a case that is missing may simply not have been selected.
     if references is not None and (selection is None or not selection.narrows):
         for sample in references.not_run():
             tally.add(diagnose_sample(sample))
@@ -49,16 +48,15 @@ def results_of(
     format_name: str | None,
     notes: Notes,
     selection: Selection | None = None,
-    on_unfinished: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[tuple[str, Result]]:
-    """The wanted samples with what a run made of them, each with the path that it comes from."""
-    found = _readable(paths, format_name, notes, on_unfinished)
+    """The selected samples with the results of a run, each with the path that it comes from."""
+    found = _readable(paths, format_name, notes)
     if selection is None:
         yield from found
         return
     selection.begin()
     if selection.sessions:
-        # The start of an id is enough; conditions are looked at below, since they may be about scores of the run.
+        # Completes the prefix of an id. Conditions come below, because they may be about scores of the run.
         named = Selection(sessions=selection.sessions)
         named.look_up(lambda: read_pile(paths, format=format_name, notes=Notes.keeping()).samples)
         selection.sessions = named.sessions
@@ -72,9 +70,7 @@ def results_of(
     selection.settle()
 
 
-def _readable(
-    paths: Sequence[Path], format_name: str | None, notes: Notes, on_unfinished: Callable[[Path], None]
-) -> Iterator[tuple[str, Result]]:
+def _readable(paths: Sequence[Path], format_name: str | None, notes: Notes) -> Iterator[tuple[str, Result]]:
     opened = list(inputs(paths, format_name, notes))
     if not opened:
         where = ", ".join(str(path) for path in paths)
@@ -82,22 +78,17 @@ def _readable(
     read = 0
     for path, chosen, variant in opened:
         try:
-            for result in _results(path, chosen, variant, notes, on_unfinished):
+            for result in _results(path, chosen, variant, notes):
                 read += 1
                 yield str(path), result
         except ReadError as error:
             notes.on_broken(error)
     if notes.broken and not read:
-        # A pile of which nothing could be read is an error, not an empty pile.
+        # If nothing could be read that is an error, not an empty result.
         raise notes.broken[0]
 
 
-def _results(
-    path: Path, chosen: Format, variant: str, notes: Notes, on_unfinished: Callable[[Path], None]
-) -> Iterable[Result]:
+def _results(path: Path, chosen: Format, variant: str, notes: Notes) -> Iterable[Result]:
     if is_run_directory(path):
-        directory = RunDirectory.open(path)
-        if directory.header.status != "complete":
-            on_unfinished(path)
-        return directory.results()
+        return RunDirectory.open(path).results()
     return (Result(sample=sample) for sample in open_run(path, chosen, variant, notes.on_broken).samples)

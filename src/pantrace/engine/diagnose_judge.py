@@ -1,4 +1,4 @@
-"""A judge asked about each group of failures: root cause, evidence, what to change."""
+"""Asks a judge about each group of failures: root cause, evidence, what to change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .read import Notes
 from .select import Selection
 
 GROUPS = 20
-"""Groups that a judge is asked about, the largest first."""
+"""A judge is asked about at most this many groups, the largest first."""
 
 
 def questions_for(
@@ -35,16 +35,18 @@ def questions_for(
     selection: Selection | None = None,
     code: Code | None = None,
 ) -> list[Question]:
-    """One question for each group. The recordings are read a second time, for the samples that are shown."""
+    """One question for each group. The recordings are read a second time for the samples that are shown, because the
+    diagnosis does not keep them."""
     groups = found.groups[:GROUPS]
     wanted = {example.number: example for group in groups for example in group.examples}
     excerpts: dict[int, Excerpt] = {}
     for number, (_, result) in enumerate(results_of(paths, format, Notes.keeping(), selection)):
         example = wanted.get(number)
-        # Another id at the same place: the input has changed since it was read.
+        # If the id at this place is another one, the input has changed in the meantime.
         if example is not None and example.sample == result.sample.id:
             sample = result.sample if references is None else references.join(result.sample)
             excerpts[number] = excerpt(_sent(sample, judging), example.place, example.detail, judging.clean)
+        # The rest of the input does not have to be read.
         if len(excerpts) == len(wanted):
             break
     return [
@@ -60,20 +62,21 @@ def questions_for(
 
 
 def _sent(sample: Sample, judging: Bench) -> Sample:
-    """The sample without secrets, also those that only their key gives away; a dry run shows it as it would be sent."""
+    """The sample without secrets, including those that only their key reveals; a dry run shows what would be sent."""
     if judging.redactor is None:
         return sample
     return judging.redactor.sample(replace(sample, scores=(), extra={}))[0]
 
 
 def with_opinions(found: Diagnosis, questions: Sequence[Question], judging: Bench) -> Diagnosis:
-    """The diagnosis with what the judge says of each group."""
+    """The diagnosis with the judge's opinion on each group."""
     model = judging.settings.models[0]
 
     async def ask(question: Question) -> Opinion:
         assert judging.judge is not None
-        said = await opinion_on(question, request_for(question, model, judging.settings.max_tokens), judging.judge)
-        return judging.heard.record(said)[0]
+        opinion = await opinion_on(question, request_for(question, model, judging.settings.max_tokens), judging.judge)
+        # A judge repeats what it has read, so known secrets are removed from its reply, too.
+        return judging.heard.record(opinion)[0]
 
     async def ask_all() -> list[Opinion]:
         return await asyncio.gather(*(ask(question) for question in questions))
@@ -82,6 +85,5 @@ def with_opinions(found: Diagnosis, questions: Sequence[Question], judging: Benc
         try:
             opinions = loop.run(ask_all())
         finally:
-            if judging.providers is not None:
-                loop.run(judging.providers.close())
+            loop.run(judging.close())
     return replace(found, opinions=tuple(opinions))

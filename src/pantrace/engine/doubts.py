@@ -1,7 +1,7 @@
-"""Doubts: numbers of a recording that contradict each other. They are read as they stand, and said to be doubtful.
+"""Doubts: numbers of a recording that contradict each other. They are kept as they are, and reported as doubtful.
 
-Every producer has its own idea of what `input` and `output` count. A reader translates them; where it got a convention
-wrong, or the producer its sums, the total shows it: input and output together must be the total.
+Every producer has its own idea of what `input` and `output` count. A reader converts them; if it gets a convention
+wrong, or the producer its sums, the total reveals it: input plus output must be the total.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ def _usages(trajectory: Trajectory) -> Iterator[tuple[str, Usage]]:
 
 def _doubt(usage: Usage) -> str | None:
     given, output, total = usage.input, usage.output, usage.total
+    # Sums of which a part was not reported cannot be expected to add up.
     if given is None or output is None or total is None or given + output == total or usage.partial:
         return None
     if any("note" in kept for kept in usage.extra.values() if isinstance(kept, dict)):
-        return None  # its reader has said more about it
+        return None  # its reader has already explained the difference
     return f"input {given} plus output {output} is not the total {total}"
 
 
 def with_notes(sample: Sample) -> Sample:
-    """The sample with its doubts as notes under `extra.pantrace`; itself when there are none."""
+    """The sample with its doubts as notes under `extra.pantrace`; the same object if there are none."""
     if _is_clear(sample.trajectory) and _is_clear(sample.expected):
         return sample
     notes = [f"{place}: {doubt}" for place, doubt in doubts(sample)]
@@ -54,7 +55,8 @@ def with_notes(sample: Sample) -> Sample:
 
 
 def _is_clear(trajectory: Trajectory | None) -> bool:
-    """Whether a trajectory surely has no doubts. Every sample is asked and few have any: no place is named before."""
+    """Whether a trajectory certainly has no doubts. Called for every sample, and few have any, so this quick check
+    does not build the names of places."""
     if trajectory is None:
         return True
     if trajectory.usage or trajectory.children:

@@ -4,9 +4,10 @@ records it gives back are small, and who holds the run directory commits them.""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -16,13 +17,17 @@ from pantrace.store import Kept, KnownParts, Result, SampleTexts, Staged, sample
 
 from .fingerprint import name_of
 from .input_part import InputPart, open_part
+from .judged_counts import JudgedCounts
 from .measure import References
 from .plan import Ready
-from .plan_judges import Judges
+from .plan_judges import Judges, lacks_answers
 from .portions import FIRST, MOST, portions
 from .read import GivenUp, watch
 from .select import Selection
 from .stored_evaluation import samples_of
+
+if TYPE_CHECKING:  # slow to load; most workers ask no judge
+    from .judge import Bench
 
 AT_ONCE = 64
 """Samples that are measured, and put to judges, together."""
@@ -40,6 +45,8 @@ class Chunk(Record, frozen=True, kw_only=True):
     renewed: bool = False
     """The directory held it, damaged or not answered by a judge."""
     damaged: tuple[Path, ...] = ()
+    judged: JudgedCounts | None = None
+    """What became of the scores that judges were asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +65,8 @@ class PartRead:
         return any(isinstance(error, GivenUp) for error in self.broken)
 
 
-def _no_answers_lack(_: str) -> bool:
-    return False
-
-
-def _nobody_watches(_: Sample) -> None:
-    pass
+def nobody_watches(_: Sample) -> None:
+    """By name, so that it can be sent to another process."""
 
 
 @dataclass(kw_only=True)
@@ -82,14 +85,15 @@ class EvaluateParts:
     selection: Selection | None
     whole: bool
     """The inputs hold numbers over whole evaluations, which are then what is counted."""
+    bench: Bench | None = None
+    """Who is asked, also by workers; None: nobody."""
     judges: Judges | None = None
-    lacks_answers: Callable[[str], bool] = field(default=_no_answers_lack)
-    """Whether a part of the directory is to be judged again."""
-    on_sample: Callable[[Sample], None] = field(default=_nobody_watches)
+    """Held open by this process, for every part; a worker opens its own for each."""
+    on_sample: Callable[[Sample], None] = field(default=nobody_watches)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Judges and whoever watches stay here: no evaluation with judges is sent away."""
-        state = {**self.__dict__, "lacks_answers": _no_answers_lack, "on_sample": _nobody_watches, "judges": None}
+        """What is held open, and whoever watches, stay here."""
+        state = {**self.__dict__, "on_sample": nobody_watches, "judges": None}
         if self.references is not None:
             state["references"] = self.references.fresh()
         return state
@@ -107,29 +111,44 @@ class EvaluateParts:
             samples = map(references.join, samples)
         name, count = name_of(part.place()), 0
         first = FIRST if part.number == 0 else MOST  # a crash late in an input may cost more than an early one
-        for number, portion in enumerate(portions(watch(samples, self.on_sample), first)):
-            place, hashed = part_place(name, part.number, number), portion.hash[:16]
-            near = [part_place(name, part.number, each) for each in (number, number + 1, number - 1)]
-            yield self.keep(f"{place}-{hashed}", portion, [hashed, *near])
-            count += len(portion)
+        with self._open_judges() as judges:
+            for number, portion in enumerate(portions(watch(samples, self.on_sample), first)):
+                place, hashed = part_place(name, part.number, number), portion.hash[:16]
+                near = [part_place(name, part.number, each) for each in (number, number + 1, number - 1)]
+                yield self.keep(f"{place}-{hashed}", portion, judges, [hashed, *near])
+                count += len(portion)
         if references is not None:
             references = References(met=references.met, unmatched=references.unmatched, prompted=references.prompted)
         yield PartRead(samples=count, broken=broken, references=references, selection=selection)
 
-    def keep(self, part: str, portion: SampleTexts, near: Iterable[str] = ()) -> Chunk:
+    @contextmanager
+    def _open_judges(self) -> Iterator[Judges]:
+        if self.judges is not None:
+            yield self.judges
+            return
+        with Judges(self.ready, self.bench) as judges:
+            yield judges
+
+    def lacks_answers(self, part: str) -> bool:
+        """Whether a part of the directory is to be judged again."""
+        return self.bench is not None and lacks_answers(self.known, part)
+
+    def keep(self, part: str, portion: SampleTexts, judges: Judges, near: Iterable[str] = ()) -> Chunk:
         """Stage samples with their results, unless the directory has them. `near`: where else they may stand."""
         unanswered = self.lacks_answers(part)
         if not unanswered and self.known.has(part):
             return Chunk(part=part, samples=len(portion))
         damaged = self.known.damage(part)
         known = self._known(portion, [self.formers[each] for each in near if each in self.formers])
+        staged = stage_part(self.folder, part, self._results(portion, known, judges))
         return Chunk(
             part=part,
             samples=len(portion),
-            staged=stage_part(self.folder, part, self._results(portion, known)),
+            staged=staged,
             measured=sum(each is None for each in known),
             renewed=bool(damaged or unanswered),
             damaged=tuple(damaged),
+            judged=judges.take_counts(),
         )
 
     def _known(self, portion: SampleTexts, formers: list[str]) -> list[Kept | None]:
@@ -141,8 +160,7 @@ class EvaluateParts:
                 known |= {each.hash: each for each in self.known.kept(former)}
         return [known.get(each) for each in hashes] or [None] * len(portion)
 
-    def _results(self, portion: SampleTexts, known: list[Kept | None]) -> Iterator[Result | Kept]:
-        judges = self.judges or Judges(self.ready, None)
+    def _results(self, portion: SampleTexts, known: list[Kept | None], judges: Judges) -> Iterator[Result | Kept]:
         for first in range(0, len(portion), AT_ONCE):
             here = known[first : first + AT_ONCE]
             texts = portion.texts(first, first + AT_ONCE)

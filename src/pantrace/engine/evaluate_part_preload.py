@@ -1,4 +1,4 @@
-"""What evaluating a part needs and nobody imports at the top; for the server that workers are forked from."""
+"""Imports that evaluating a part needs and no module has at its top; for the server that workers are forked from."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from importlib import import_module
 
 from . import measure_part_preload as measure_part_preload
 
-with suppress(ImportError):  # an extra; `eval` says so where it is needed
+with suppress(ImportError):  # an extra; `eval` reports it when it is needed
     import_module("pyarrow.parquet")

@@ -16,18 +16,19 @@ from .plan import Ready, profile_for
 
 
 def evaluate_sample(sample: Sample, ready: Ready, judged: Iterable[Score] = ()) -> tuple[list[Score], list[Decision]]:
-    """Our scores of a sample with those of the judges, and the decisions they lead to."""
+    """Our scores for a sample together with those of the judges, and the resulting decisions."""
     scores = scores_of(sample, ready.checks)
     for rules in ready.rules:
         scores += rule_scores(sample, rules)
     scores += judged
+    # A required eval without any score must be visible, or a case would pass because nobody judged it.
     scores += scores_still_missing(sample, scores)
     decision = decision_of(sample, scores, ready)
     return scores, [decision] if decision is not None else []
 
 
 def scores_still_missing(sample: Sample, scores: Iterable[Score]) -> list[Score]:
-    """A score that says so for each eval that the case requires and nobody has made."""
+    """An unscored score for each eval that the case requires and that has no score."""
     required = sample.case.required_evals if sample.case is not None else None
     have = {score.name for score in scores} | {score.name for score in sample.scores}
     return [
@@ -38,12 +39,13 @@ def scores_still_missing(sample: Sample, scores: Iterable[Score]) -> list[Score]
 
 
 def decision_of(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decision | None:
-    """The decision of the profile that the case names, else of the plan's; None where nothing is to be decided."""
+    """The decision by the profile that the case names, otherwise by the plan's; None if there is nothing to decide."""
     named = sample.case.profile if sample.case is not None else None
     profile = profile_for(ready, named)
     if profile is None:
         if named is None or not ready.plan.decide.case_profiles:
             return None
+        # An unknown profile must not fall back to another one: then it cannot be decided.
         return Decision(
             sample=sample.id, profile=named, passed=None, reasons=(f"there is no profile {named!r} to decide by",)
         )
@@ -51,7 +53,7 @@ def decision_of(sample: Sample, scores: Iterable[Score], ready: Ready) -> Decisi
 
 
 def decide_sample(sample: Sample, scores: Iterable[Score], profile: Profile, calibrations: Calibrations) -> Decision:
-    """The decision on a sample by our scores and those it brings, with what its case requires."""
+    """The decision on a sample by our scores and those of its source, with what its case requires."""
     case = sample.case or Case()
     return decide(
         sample.id,
@@ -69,12 +71,12 @@ def _measures_by_name(names: tuple[str, ...]) -> dict[str, Measure]:
 
 
 def _measures(profile: Profile) -> dict[str, Measure]:
-    """Which measure each name in a profile means; those of rubrics, rules and plugins mean their scores."""
+    """The measure that each name in a profile means; names of rubrics, rules and plugins mean their scores."""
     return _measures_by_name(tuple(profile.metrics))
 
 
 def all_scores(sample: Sample, scores: Iterable[Score]) -> list[Score]:
-    """Ours and those that the source stores; of the same name, ours, unless nobody was there to make it."""
+    """Our scores and those of the source. If both have a name, ours counts, unless there was no judge to give it."""
     ours = list(scores)
     taken = {score.name for score in ours if not _yields(score)}
     return [*(score for score in sample.scores if score.name not in taken), *_unless_stored(ours, sample)]
@@ -86,7 +88,8 @@ def _unless_stored(ours: list[Score], sample: Sample) -> list[Score]:
 
 
 def _yields(score: Score) -> bool:
-    """Whether a stored score stands in. Not for a judge that was to be asked: another's grade cannot take its place."""
+    """Whether a score of the source replaces this one. Not if our judge was asked and failed: another judge's grade
+    cannot take its place."""
     if score.status != "unscored":
         return False
     asked = score.maker is not None and score.maker.kind == "rubric"

@@ -1,4 +1,4 @@
-"""Event loop: asks many questions at once, and ends cleanly when a person presses Ctrl-C."""
+"""Event loop: asks many questions at once, and ends cleanly on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _ROUNDS = 100
-"""Turns of the loop in which tasks may end that were told to; far more than they wait for each other."""
+"""Rounds of the loop in which cancelled tasks may end; far more than tasks wait for each other."""
 
 
 class EventLoop:
@@ -27,20 +27,22 @@ class EventLoop:
         self._runner.close()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """What the coroutine returns; afterwards another one can be run, even behind a KeyboardInterrupt."""
+        """What the coroutine returns. Another one can be run afterwards, even after a KeyboardInterrupt."""
         try:
             return self._runner.run(coroutine)
         except KeyboardInterrupt:
             self._calm_down(self._runner.get_loop())
             if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
-                coroutine.close()  # the key came before it began, and Python would complain that nobody awaited it
+                # Ctrl-C came before it started, and Python would warn that it was never awaited.
+                coroutine.close()
             raise
 
     def _calm_down(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take away what an interruption leaves in the loop, which would end whatever is run next: an order to stop,
-        if it came when the coroutine had just ended; itself, on its way from the task that it hit to those that wait
-        for that task."""
-        loop.set_exception_handler(lambda *_: None)  # that nobody took a task's exception is no news now
+        """Remove what an interruption leaves in the loop, because it would end whatever runs next: a request to stop,
+        if it came just when the coroutine had ended; and the exception itself, on its way from the task that it hit to
+        the tasks that wait for it."""
+        # Otherwise asyncio prints that a task's exception was never retrieved.
+        loop.set_exception_handler(lambda *_: None)
         for task in asyncio.all_tasks(loop):
             task.cancel()
         for _ in range(_ROUNDS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from pantrace.errors import UsageError
 
+from .collector import seldom_collecting
 from .input_part import InputPart, weight_of
 from .select import Selection
 
@@ -29,19 +30,31 @@ class Executor(AbstractContextManager["Executor"], Protocol):
         """Each part with its records, in the order of the parts, whatever the order in which they were done."""
         ...
 
+    def listening_host(self) -> str | None:
+        """Address of this machine at which those who do the work reach this process; None: they are all on it."""
+        ...
+
 
 class InProcess:
     """Here, one part after another. Records come as they are made."""
 
+    def __init__(self) -> None:
+        self._held = ExitStack()
+
     def __enter__(self) -> InProcess:
+        # As workers do: without it one process spends a quarter of its time looking for cycles that are not there.
+        self._held.enter_context(seldom_collecting())
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        self._held.close()
 
     def map_parts(self, task: Task, parts: Iterable[InputPart]) -> Iterator[tuple[InputPart, Iterable[Any]]]:
         for part in parts:
             yield part, task(part)
+
+    def listening_host(self) -> None:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Fields: what a condition may ask of a sample, as the types of the model tell it."""
+"""Fields: what a condition can ask about a sample, derived from the types of the model."""
 
 from __future__ import annotations
 
@@ -36,22 +36,23 @@ SHORT = {
 
 @dataclass(frozen=True)
 class Field:
-    """What stands at the end of one or several paths."""
+    """What is at the end of one or several paths."""
 
     paths: tuple[str, ...]
     number: bool
-    """Whether numbers may stand there."""
+    """Whether it can be a number."""
     text: bool
-    """Whether any text may stand there."""
+    """Whether it can be any text."""
     words: tuple[str, ...]
-    """The words that may stand there, where only some may: passed, failed; true, false."""
+    """The words that it can be, if only some are possible: passed, failed; true, false."""
     open: bool
-    """Whether the data decides if there is such a name: labels, extra, arguments."""
+    """Whether only the data shows if there is such a name: labels, extra, arguments."""
 
 
 def field(name: str) -> Field:
-    """The field of that name; a UsageError that says what there is, if there is none or if it holds no value."""
+    """The field with this name; a UsageError that lists what there is, if there is none or if it has no value."""
     first, _, rest = name.partition(".")
+    # A short name may lead to several paths, because formats keep the same thing in different places.
     paths = tuple(f"{path}.{rest}" if rest else path for path in SHORT.get(first, ())) or (name,)
     found = [(path, kind, is_open) for path in paths for kind, is_open in _ends(_root(), path.split("."), False)]
     if not found:
@@ -63,7 +64,7 @@ def field(name: str) -> Field:
     is_open = any(is_open for _, _, is_open in values)
     return Field(
         paths=tuple(dict.fromkeys(path for path, _, _ in values)),
-        # A label is a text by its type, and often a number by its meaning.
+        # A label has the type text, but is often meant as a number.
         number=is_open
         or any(isinstance(kind, inspect.IntType | inspect.FloatType | inspect.AnyType) for kind in kinds),
         text=is_open or any(isinstance(kind, inspect.StrType | inspect.AnyType) for kind in kinds),
@@ -73,7 +74,7 @@ def field(name: str) -> Field:
 
 
 def values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Every value at a path: of all items of lists; a key of a mapping may have dots in it."""
+    """Every value at a path, in all items of lists. A key of a mapping may contain dots."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from values_at(item, path)
@@ -81,6 +82,7 @@ def values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
         if value is not None and not isinstance(value, dict | msgspec.Struct):
             yield value
     elif isinstance(value, dict):
+        # Keys may contain dots ("gen_ai.usage"), so every way to split the path is tried.
         for end in range(1, len(path) + 1):
             if (key := ".".join(path[:end])) in value:
                 yield from values_at(value[key], path[end:])
@@ -92,7 +94,7 @@ def values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
 
 
 def names_beside(value: Any, path: Sequence[str]) -> Iterator[str]:
-    """The keys of the mapping in which the last name of a path is looked for."""
+    """The keys of the mapping in which the last name of a path is searched."""
     if isinstance(value, list | tuple):
         for item in value:
             yield from names_beside(item, path)
@@ -108,7 +110,7 @@ def _root() -> inspect.Type:
 
 
 def _ends(kind: Any, path: Sequence[str], is_open: bool) -> Iterator[tuple[inspect.Type, bool]]:
-    """The types that may stand at a path, and whether the data decides if there is anything."""
+    """The types that can be at a path, and whether only the data shows if there is anything."""
     if isinstance(kind, inspect.UnionType):
         for each in kind.types:
             yield from _ends(each, path, is_open)
@@ -140,15 +142,15 @@ def _words(kind: inspect.Type) -> tuple[str, ...]:
 
 
 def _unknown(name: str, path: str) -> str:
-    """Where a path ends too soon, what there is, and what was perhaps meant."""
+    """Up to where a path is known, what there is, and what was perhaps meant."""
     parts = path.split(".")
     known = next(end for end in range(len(parts) - 1, -1, -1) if end == 0 or any(_ends(_root(), parts[:end], False)))
     if known == 0:
         names = [*SHORT, *_names(_root())]
         meant = _meant(parts[0], names) or _meant(parts[-1], _by_last_name())
         listed = ", ".join("label.NAME" if each == "label" else each for each in names)
-        told = f"there is no field {name}{_did_you_mean(meant, f'write a label as label.{name}')}"
-        return f"{told} Fields are {listed}, and what these hold (docs/select.md)"
+        start = f"there is no field {name}{_did_you_mean(meant, f'write a label as label.{name}')}"
+        return f"{start} Fields are {listed}, and what these hold (docs/select.md)"
     inside = [each for kind, _ in _ends(_root(), parts[:known], False) for each in _names(kind)]
     holder = ".".join(parts[:known])
     if not inside:
@@ -172,7 +174,8 @@ def _did_you_mean(meant: str | None, otherwise: str = "") -> str:
 
 
 def _meant(given: str, names: Sequence[str] | dict[str, str]) -> str | None:
-    """The name that is meant by a word that is none; of a mapping, what that name stands for."""
+    """The name that an unknown word probably means; for a mapping, the value of that name."""
+    # "input" for "input_tokens": too far apart for a comparison by letters.
     close = [each for each in names if each == given or each.startswith(f"{given}_")]
     close = close or get_close_matches(given, list(names), n=1, cutoff=0.7)
     return None if not close else names[close[0]] if isinstance(names, dict) else close[0]
@@ -190,7 +193,7 @@ def _names(kind: Any) -> list[str]:
 
 @cache
 def _by_last_name() -> dict[str, str]:
-    """The last names of all paths, each with the shortest of them."""
+    """The last component of each path -> the shortest path that ends in it."""
     paths = sorted(_paths(_root(), "", ()), key=lambda path: path.count("."))
     return {path.rpartition(".")[2]: path for path in reversed(paths)}
 
@@ -202,6 +205,7 @@ def _paths(kind: Any, path: str, inside: tuple[type, ...]) -> Iterator[str]:
     elif isinstance(kind, inspect.VarTupleType):
         yield from _paths(kind.item_type, path, inside)
     elif isinstance(kind, inspect.StructType):
+        # Trajectories contain trajectories: without this check, the paths would never end.
         for member in kind.fields if kind.cls not in inside else ():
             where = f"{path}.{member.encode_name}" if path else member.encode_name
             yield from _paths(member.type, where, (*inside, kind.cls))
@@ -210,7 +214,7 @@ def _paths(kind: Any, path: str, inside: tuple[type, ...]) -> Iterator[str]:
 
 
 def grouping(by: str) -> Callable[[Sample], str]:
-    """What a sample is grouped by; a UsageError where there is no such field."""
+    """A function that returns the group of a sample; a UsageError if there is no such field."""
     try:
         paths = [path.split(".") for path in field(by).paths]
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""Figures: every number of a run directory, on the disk by measure, so that one measure at a time is in memory."""
+"""Figures: all numbers of a run directory, on disk by measure, so that only one measure at a time is in memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from weakref import finalize
 from pantrace.store import column_value
 
 _FEW = 30
-"""Up to so many texts are decoded one by one: Arrow's reader has to be set up each time."""
+"""Up to this many texts are decoded one by one: setting up Arrow's reader takes longer."""
 
 
 class Figures:
-    """Numbers of samples: a sample is its place in the run directory, a measure its number."""
+    """Numbers of samples. A sample is identified by its place in the run directory, a measure by its number."""
 
     def __init__(self) -> None:
-        # Nobody else sees the file, and the system takes it away when it is closed.
+        # The file has no name, so nobody else sees it, and the system removes it even after a crash.
         self._file = tempfile.TemporaryFile(prefix="pantrace-")  # noqa: SIM115
         finalize(self, self._file.close)
         self._blocks: dict[int, list[tuple[int, int]]] = {}
@@ -29,7 +29,7 @@ class Figures:
         self._end += self._file.write(values.astype("float64").tobytes())
 
     def measures(self) -> list[int]:
-        """Those that have a number."""
+        """The measures that have a number."""
         return list(self._blocks)
 
     def of(self, measure: int) -> tuple[Any, Any]:
@@ -41,17 +41,17 @@ class Figures:
             self._file.seek(start)
             places.append(np.frombuffer(self._file.read(4 * count), np.uint32))
             values.append(np.frombuffer(self._file.read(8 * count), np.float64))
-        # What is added from now on stands behind the rest.
+        # `add` writes at the current position, which must be the end again.
         self._file.seek(self._end)
         return np.concatenate(places), np.concatenate(values)
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Free the disk space."""
         self._file.close()
 
 
 class NumberTexts:
-    """JSON objects of numbers by name, as a score keeps its measures, as columns: NaN where there is no number."""
+    """JSON objects of numbers by name, as a score stores its measures, as columns; NaN if there is no number."""
 
     def columns(self, texts: list[str]) -> dict[str, Any]:
         """Each name with a number for each text."""
@@ -67,14 +67,14 @@ class NumberTexts:
 
 
 def _by_arrow(texts: list[str]) -> dict[str, Any] | None:
-    """All texts in one go; None where Arrow does not see as many objects."""
+    """All texts at once; None if Arrow does not find as many objects."""
     import pyarrow as pa
     from pyarrow import json
 
     lines = "\n".join(texts).encode()
     options = json.ReadOptions(use_threads=False, block_size=len(lines) + 1)
     try:
-        # Arrow reads whole numbers as such first, and all of them again where a fraction comes: it is told beforehand.
+        # Without a schema, Arrow reads integers first, and starts again at the first fraction.
         schema = pa.schema([(name, pa.float64()) for name in column_value(texts[0], dict[str, Any])])
         table = json.read_json(pa.BufferReader(lines), options, json.ParseOptions(explicit_schema=schema))
         if table.num_rows != len(texts):

@@ -1,4 +1,4 @@
-"""Fingerprint: what an input is made of, so that it is read again when that has changed, and only then."""
+"""Fingerprint: identifies the content of an input, so that it is read again only if it has changed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pantrace.wire import files
 
 
 def name_of(path: Path) -> str:
-    """A short name for an input, by its path as it was given: its samples say that they are from there."""
+    """A short name for an input, from its path as given, because its samples store this path as their source."""
     return sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class Unwanted(Exception):
-    """Nobody waits for the hash any more."""
+    """The hash is no longer needed."""
 
 
 def content_hash(path: Path, is_over: Callable[[], bool] = lambda: False) -> str:
-    """Of a file's bytes, or of a directory's names and bytes. `is_over`: whether to stop in the middle."""
+    """The hash of a file's bytes, or of a directory's names and bytes. `is_over`: whether to stop halfway."""
     digest = sha256()
     for file in _files(path):
         digest.update(_name(file.relative_to(path) if path.is_dir() else "") + b"\0")
@@ -38,8 +38,9 @@ def content_hash(path: Path, is_over: Callable[[], bool] = lambda: False) -> str
 
 
 def fingerprint(path: Path, chosen: Format, variant: str, content: str, circumstances: str) -> str:
-    """Of all that decides which samples an input gives: its content, files beside it that its reader looks into, its
-    format, and the circumstances: selection and reference."""
+    """The hash of everything that decides which samples an input gives: its content, neighbouring files that its reader
+    uses, its format, and the circumstances (selection and reference)."""
+    # The format, too: after an update, the same bytes may be read by another one.
     digest = sha256(repr((content, chosen.name, variant, circumstances)).encode("utf-8", "surrogatepass"))
     for other in read_beside(path, chosen):
         digest.update(_name(other) + b"\0" + content_hash(other).encode())
@@ -47,14 +48,14 @@ def fingerprint(path: Path, chosen: Format, variant: str, content: str, circumst
 
 
 def signature(path: Path, chosen: Format) -> str:
-    """Of names, sizes and times: changes whenever the fingerprint does, unless someone sets a file's time back."""
+    """The hash of names, sizes and times: changes whenever the fingerprint does, unless a file's time is set back."""
     digest = sha256()
     for file in (each for one in (path, *read_beside(path, chosen)) for each in _files(one)):
         try:
             found = file.stat()
         except OSError as error:
             raise files.read_error(file, error) from None
-        # A copy of what is in a bucket has the object's time, and on every machine another number.
+        # A copy of an object in a bucket has the object's time, but another inode on every machine.
         number = 0 if is_mirrored(file) else found.st_ino
         digest.update(_name(file) + f"\0{found.st_size} {found.st_mtime_ns} {number}\0".encode())
     return digest.hexdigest()
@@ -65,14 +66,14 @@ def _files(path: Path) -> list[Path]:
 
 
 def _holds_data(path: Path) -> bool:
-    """Not so the index of a database's log, and an empty log: whoever reads the database may leave them."""
+    """False for the index of a database's log and for an empty log: merely reading a database can create them."""
     if path.name.endswith("-shm") or not path.is_file():
         return False
     return not path.name.endswith("-wal") or path.stat().st_size > 0
 
 
 def read_beside(path: Path, chosen: Format) -> Iterator[Path]:
-    """Files that are read along: the log of a database, and what the format knows of."""
+    """Files that are read together with an input: the log of a database, and those that the format knows."""
     logs: Iterable[Path] = () if path.is_dir() else (path.with_name(path.name + end) for end in ("-wal", "-journal"))
     for other in (*logs, *chosen.beside(path)):
         if other != path and (other.is_dir() or _holds_data(other)):

@@ -28,12 +28,14 @@ def is_config(path: Path) -> bool:
 
 
 def plan_of_config(path: Path) -> tuple[Plan, dict[str, Any]]:
-    """The plan, and the paths that the file names: inputs and outputs, which the command line says."""
+    """The plan, and the paths in the file: inputs and outputs, which we take from the command line instead."""
     data = load_yaml(read_text(path), str(path))
     if not isinstance(data, dict) or not data.keys() & {SECTION, *_RUBRICS, *_MODELS}:
-        raise UsageError(f"{path}: no plan: it has neither {SECTION} nor a rubric or models; plans are TOML")
+        raise UsageError(f"{path}: not a plan: it has neither {SECTION} nor a rubric or models; plans are TOML")
+    # A misspelt key would silently check less than the author wanted.
     if unknown := sorted(map(str, data.keys() - _KNOWN)):
         raise UsageError(f"{path}: unknown key {unknown[0]!r}; known are {', '.join(sorted(_KNOWN))}")
+    # Checked now, so that a wrong tool map is reported with this file's name.
     if SECTION in data:
         invert(data[SECTION], str(path))
     rubrics = [text for key in _RUBRICS for text in _texts(data.get(key), f"{path}: {key}")]
@@ -48,7 +50,7 @@ def plan_of_config(path: Path) -> tuple[Plan, dict[str, Any]]:
 
 
 def unused_paths(path: Path) -> str | None:
-    """What to say of the paths that a configuration names; None where it names none."""
+    """A warning about the paths in a configuration; None if it has none."""
     paths = plan_of_config(path)[1]
     if not paths:
         return None
@@ -56,7 +58,7 @@ def unused_paths(path: Path) -> str | None:
 
 
 def _texts(value: Any, place: str) -> list[str]:
-    """One text, several, or several by what they are for."""
+    """One text, a list of texts, or a mapping from their purpose to texts."""
     listed = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
     found = [each for each in listed if each is not None]
     if strange := [each for each in found if not isinstance(each, str)]:
@@ -65,7 +67,7 @@ def _texts(value: Any, place: str) -> list[str]:
 
 
 def _provided(model: str) -> str:
-    """A model with its provider, which the names of the large ones give away."""
+    """A model with its provider, which the names of the well-known models reveal."""
     if ":" in model:
         return model
     found = next((provider for start, provider in _PROVIDERS.items() if model.startswith(start)), None)

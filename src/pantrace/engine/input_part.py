@@ -17,7 +17,8 @@ from pantrace.wire.input_span import Span
 from pantrace.wire.rows import OnBroken, cut_rows
 
 from .fingerprint import read_beside
-from .read import RUN_DIRECTORY, UNFORESEEN, open_run
+from .read import UNFORESEEN, open_run
+from .run_format import RUN_DIRECTORY
 
 
 class InputPart(Record, frozen=True, kw_only=True):

@@ -20,27 +20,28 @@ FIELDS = ("target", "choices", "metadata", "files", "sandbox", "setup")
 
 
 def is_inspect(row: dict[str, Any]) -> bool:
-    """Whether a row with an input is a sample of Inspect's."""
+    """Whether a row with an input is one of Inspect's samples."""
     return any(row.get(key) not in (None, "") for key in FIELDS)
 
 
 def case_of_row(name: str, row: dict[str, Any], taken: Iterable[str]) -> Case:
-    """The case of a row; ReadError where a cell does not hold what Inspect expects there."""
+    """The case of a row; ReadError if a cell does not have what Inspect expects there."""
     from msgspec.structs import replace
 
-    told = {key: value for key, value in row.items() if value not in (None, "")}
+    cells = {key: value for key, value in row.items() if value not in (None, "")}
+    # A CSV cell can only be text: Inspect expects JSON for these two, and commas or spaces between choices.
     for key in ("metadata", "files"):
-        if isinstance(told.get(key), str):
-            told[key] = _document(told[key], key)
-        if key in told and not isinstance(told[key], dict):
+        if isinstance(cells.get(key), str):
+            cells[key] = _document(cells[key], key)
+        if key in cells and not isinstance(cells[key], dict):
             raise ReadError(f"{key} must be an object")
-    if isinstance(told.get("choices"), str):
-        listed = told["choices"]
-        told["choices"] = [each.strip() for each in (listed.split(",") if "," in listed else listed.split())]
-    if isinstance(told.get("target"), int | float):
-        told["target"] = str(told["target"])
-    case = case_of({**{key: told[key] for key in ("input", "description", *FIELDS) if key in told}, "id": name})
-    others = {key: value for key, value in told.items() if key not in (*taken, "input", "id", "description", *FIELDS)}
+    if isinstance(cells.get("choices"), str):
+        listed = cells["choices"]
+        cells["choices"] = [each.strip() for each in (listed.split(",") if "," in listed else listed.split())]
+    if isinstance(cells.get("target"), int | float):
+        cells["target"] = str(cells["target"])
+    case = case_of({**{key: cells[key] for key in ("input", "description", *FIELDS) if key in cells}, "id": name})
+    others = {key: value for key, value in cells.items() if key not in (*taken, "input", "id", "description", *FIELDS)}
     labels = {key: value for key, value in others.items() if isinstance(value, str)}
     rest = {key: value for key, value in others.items() if key not in labels}
     return replace(case, labels=labels | case.labels, extra={**case.extra, **({"table": rest} if rest else {})})
@@ -54,7 +55,7 @@ def _document(text: str, key: str) -> Any:
 
 
 def said_in(case: Case) -> tuple[str, ...]:
-    """What the user says in an input that is a list of messages, one after another."""
+    """The user's messages, in order, if the input is a list of messages."""
     given = rest_in(case.extra, NAME).get("input")
     if not isinstance(given, list):
         return ()
@@ -70,7 +71,7 @@ def _words(content: Any) -> str:
 
 
 def with_choices(turns: tuple[str, ...], choices: tuple[str, ...] | None) -> tuple[str, ...]:
-    """The last turn with the answers to choose from, by letter: the target of such a case is a letter."""
+    """The last turn, with the choices listed by letter: the target of such a case is a letter."""
     if not choices or not turns:
         return turns
     letters = [chr(ord("A") + number) if number < 26 else str(number + 1) for number in range(len(choices))]
@@ -79,7 +80,7 @@ def with_choices(turns: tuple[str, ...], choices: tuple[str, ...] | None) -> tup
 
 
 def not_done(case: Case) -> tuple[str, ...]:
-    """What a sample asks for that is not done."""
+    """Warnings about what a sample asks for and we do not do."""
     stated = rest_in(case.extra, NAME)
     given, found = stated.get("input"), []
     if isinstance(given, list) and any(isinstance(each, dict) and each.get("role") != "user" for each in given):

@@ -20,12 +20,13 @@ from pantrace.wire.input_cuts import Cutting
 from pantrace.wire.progress import current_progress
 
 from .beside import Beside
-from .evaluate_part import Chunk, EvaluateParts, PartRead, part_place
+from .evaluate_part import Chunk, EvaluateParts, PartRead, nobody_watches, part_place
 from .executor import Executor, InProcess
 from .fingerprint import content_hash, fingerprint, name_of, signature
 from .input_part import InputPart, parts_of, weight_of
+from .judged_counts import JudgedCounts
 from .measure import References
-from .plan_judges import Judges, lacks_answers
+from .plan_judges import Judges
 from .portions import portions
 from .read import Notes
 from .search import Found
@@ -62,6 +63,8 @@ class Done:
     """Samples without a counterpart in the reference."""
     prompted: int = 0
     """Samples joined with the reference by their first prompt, for want of an id."""
+    judged: JudgedCounts = field(default_factory=JudgedCounts)
+    """What became of the scores that judges were asked for now."""
 
 
 class _Pending:
@@ -155,8 +158,8 @@ class Intakes:
             references=references,
             selection=selection,
             whole=whole,
+            bench=judges.bench,
             judges=judges,
-            lacks_answers=self._lacks_answers,
             on_sample=on_sample,
         )
 
@@ -165,6 +168,8 @@ class Intakes:
         if isinstance(executor, InProcess):
             self._take(opened, executor, cutting)
             return
+        # Counted as parts come in, also where there is only one and it is read here after all.
+        self._task.on_sample = nobody_watches
         with Beside() as self._beside:
             self._take(opened, executor, cutting)
 
@@ -210,7 +215,7 @@ class Intakes:
             # A directory that holds nothing has nothing to find again: the hash may come when everything is read.
             known = self._directory.intake(name, found()) if self._task.formers else None
             joined = self._references is None or "met" in (known.notes if known is not None else {})
-            if known is None or not joined or any(map(self._lacks_answers, known.parts)):
+            if known is None or not joined or any(map(self._task.lacks_answers, known.parts)):
                 if self._task.formers:
                     self._find_again(name, content())
                 self._pending[str(path)] = _Pending(path, chosen, seen, found)
@@ -278,6 +283,8 @@ class Intakes:
         self._done.reused += chunk.samples - chunk.measured
         self._done.renewed += chunk.samples if chunk.renewed else 0
         self._done.damaged += chunk.damaged
+        if chunk.judged is not None:
+            self._done.judged.absorb(chunk.judged)
 
     def take_not_run(self, reference: Path) -> None:
         """Take in the cases of the reference that nobody ran: they count, and no metric has a number for them."""
@@ -288,7 +295,7 @@ class Intakes:
         parts = self._parts[name] = []
         for number, portion in enumerate(portions(self._references.not_run())):
             parts.append(f"{part_place(name, 0, number)}-{portion.hash[:16]}")
-            self._commit(self._task.keep(parts[-1], portion))
+            self._commit(self._task.keep(parts[-1], portion, self._judges))
 
     def _left(self) -> int | None:
         """Samples that may still be chosen; None without a limit."""
@@ -316,12 +323,6 @@ class Intakes:
     def _hashes(self, part: str) -> list[str]:
         """Of the samples of a part; of a damaged one none is known."""
         return self._directory.sample_hashes(part) if not self._directory.damage(part) else []
-
-    def _lacks_answers(self, part: str) -> bool:
-        """Whether a part is to be judged again; a damaged one is made again anyway."""
-        if self._judges.bench is None or self._directory.damage(part):
-            return False
-        return lacks_answers(self._directory, part)
 
 
 def _fingerprint(path: Path, chosen: Format, variant: str, content: Callable[[], str], circumstances: str) -> str:

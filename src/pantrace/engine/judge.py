@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -22,11 +22,13 @@ from pantrace.judges import (
     Defined,
     Discreet,
     Judge,
+    Line,
     Managed,
     Patient,
     Project,
     Prompt,
     Provider,
+    Relay,
     Replayed,
     Request,
     Routed,
@@ -44,6 +46,7 @@ from pantrace.model import Record, Sample, Score
 from pantrace.normalise.secrets import Redactor
 
 from .event_loop import EventLoop
+from .judged_counts import JudgedCounts
 from .managed import case_of, managed_judged
 from .rubric_selection import row_once
 
@@ -86,15 +89,14 @@ class Bench:
     cached: Cached | Replayed | None = None
     budget: Budgeted | None = None
     patient: Patient | None = None
-    providers: Routed | None = None
+    providers: Routed | Relay | None = None
+    """Whoever holds connections open."""
     vertex: Vertex | None = None
     manages: bool = False
     """Whether managed metrics can be asked for."""
     heard: Redactor = field(default_factory=Redactor)
     """Cleans what judges say, also where texts are sent to them as they are."""
-    statuses: Counter[str] = field(default_factory=Counter)
-    problems: Counter[str] = field(default_factory=Counter)
-    """Why scores are unscored."""
+    counts: JudgedCounts = field(default_factory=JudgedCounts)
 
     def open(self) -> None:
         """Find out now what would keep every managed metric from being asked for; a UsageError says it."""
@@ -107,13 +109,28 @@ class Bench:
     def clean_data(self, value: Any) -> Any:
         return value if self.redactor is None else self.redactor.value(value)
 
-    def count(self, score: Score) -> None:
-        self.statuses[score.status] += 1
-        if score.status in ("unscored", "failed"):
-            self.problems[score.explanation or ""] += 1
+    async def close(self) -> None:
+        """Give back the connections, in the event loop that asked."""
+        if self.providers is not None:
+            await self.providers.close()
+
+    def relayed(self, line: Line) -> Bench:
+        """The bench of a worker: it makes prompts and reads verdicts as this one does, and every question comes here.
+        It can be sent to another process."""
+        relay = Relay(line)
+        return Bench(
+            relay,
+            self.settings,
+            self.redactor,
+            self.concurrency,
+            providers=relay,
+            manages=self.manages,
+            heard=self.heard,
+        )
 
     def summary(self) -> dict[str, Any]:
         """Calls, tokens and cost of this run, and what became of the scores."""
+        statuses, problems = self.counts.statuses, self.counts.problems
         return {
             "calls": self.budget.calls if self.budget else 0,
             "retries": self.patient.retries if self.patient else 0,
@@ -122,10 +139,10 @@ class Bench:
             "tokens": self.budget.used_tokens if self.budget else 0,
             "tokens_estimated": bool(self.budget and self.budget.uncounted),
             "cost_usd": self.budget.used_dollars if self.budget and not self.budget.unpriced else None,
-            "scored": self.statuses["scored"],
-            "not_applicable": self.statuses["not_applicable"],
-            "unscored": self.statuses["unscored"] + self.statuses["failed"],
-            "unscored_because": dict(self.problems.most_common()),
+            "scored": statuses["scored"],
+            "not_applicable": statuses["not_applicable"],
+            "unscored": statuses["unscored"] + statuses["failed"],
+            "unscored_because": dict(problems.most_common()),
         }
 
 
@@ -178,7 +195,7 @@ def bench(
 
 def judge_all(
     samples: Iterable[Sample], rubrics: Sequence[AnyRubric], run: Bench
-) -> Iterator[tuple[Sample, list[Score]]]:
+) -> Generator[tuple[Sample, list[Score]], None, None]:
     """Each sample with its scores, in the order given; several are in work at once."""
     source = iter(samples)
     waiting: deque[tuple[Sample, asyncio.Task[list[Score]]]] = deque()
@@ -202,11 +219,10 @@ def judge_all(
         try:
             while (found := loop.run(following())) is not None:
                 for score in found[1]:
-                    run.count(score)
+                    run.counts.count(score)
                 yield found
         finally:
-            if run.providers is not None:
-                loop.run(run.providers.close())
+            loop.run(run.close())
 
 
 async def judge_one(sample: Sample, rubrics: Sequence[AnyRubric], run: Bench) -> list[Score]:

@@ -1,4 +1,4 @@
-"""Labels: what people say of samples, from a table or from the cases of a dataset."""
+"""Labels: what people say about samples, from a table or from the cases of a dataset."""
 
 from __future__ import annotations
 
@@ -23,26 +23,28 @@ Label = str | float | bool
 
 _KEYS = ("sample", "epoch", "metric", "label")
 _BANDS = (("poor", "mixed", "good", "excellent"),)
-"""Orders that are known: the quality bands of explain datasets."""
+"""Known orders: the quality bands of Explain datasets."""
 _YES = {"pass": True, "passed": True, "true": True, "yes": True, "fail": False, "failed": False, "false": False}
 _YES |= {"no": False, "correct": True, "incorrect": False}
 
 
 @dataclass
 class Labels:
-    """Labels by sample, and by epoch and metric where the source tells them apart."""
+    """Labels by sample, and by epoch and metric if the source distinguishes them."""
 
     by_key: dict[tuple[str, int | None, str | None], Label] = field(default_factory=dict)
 
     def add(self, sample: str, epoch: int | None, metric: str | None, label: Label, place: str) -> None:
         key = (sample, epoch, metric)
         if self.by_key.setdefault(key, label) != label:
+            # Two raters disagree, and nothing here can say which of them is right.
             raise UsageError(
                 f"{place}: a second, different label for sample {sample!r}; combine the raters' labels into one first"
             )
 
     def of(self, sample: Sample, metric: str) -> Label | None:
-        """The label for a metric of a sample; the most particular one counts."""
+        """The label for a metric of a sample; the most specific one counts."""
+        # Labels are often given by case, and hold for each of its runs.
         names = [sample.id, *([sample.case.id] if sample.case is not None and sample.case.id else [])]
         for name in names:
             for epoch in (sample.epoch, None):
@@ -54,7 +56,7 @@ class Labels:
 
 def read_labels(path: Path, label: str | None) -> Labels:
     """Labels from a CSV, JSON or JSON Lines table (sample, label, perhaps epoch and metric; or a column for each
-    metric), or, where `label` names it, from that label of the cases of a dataset."""
+    metric), or, if `label` is given, from this label of the cases of a dataset."""
     if label is not None:
         return _from_cases(path, label)
     found = Labels()
@@ -80,12 +82,12 @@ def _from_cases(path: Path, label: str) -> Labels:
 
 
 LONGEST = 131_072
-"""Characters of a cell; a longer one is no label, but a quotation mark that nobody closed."""
+"""Characters of a cell; a longer one is not a label but a missing closing quotation mark."""
 
 
 def _table_rows(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
     reader = csv.DictReader(StringIO(text))
-    # The limit is one for the whole process, and readers of recordings raise it.
+    # The limit is global to the process, and readers of recordings raise it.
     before = csv.field_size_limit(LONGEST)
     try:
         return [
@@ -107,6 +109,7 @@ def _table_rows(path: Path, text: str) -> list[tuple[str, Mapping[str, Any]]]:
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     text = read_text(path)
+    # By content and not by suffix, so that the name of the file does not matter.
     if not text.lstrip().startswith(("{", "[")):
         yield from _table_rows(path, text)
         return
@@ -151,7 +154,7 @@ def _epoch(value: Any, place: str) -> int | None:
 
 
 def _label(value: Any, place: str) -> Label | None:
-    """A label as it is meant: a number, yes or no, a word; None for an empty cell."""
+    """A label as it is meant: a number, true or false, a word; None for an empty cell."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, (int, float)):
@@ -167,8 +170,10 @@ def _label(value: Any, place: str) -> Label | None:
 
 
 def _finite(number: float, place: str) -> float:
+    # Not `>= 1e15`, which is false for NaN.
     if not abs(number) < 1e15:
-        raise UsageError(f"{place}: the label {number:g} is not a grade; leave the cell empty if there is no label")
+        shown = str(number)[:24]  # not `:g`: a whole number of 400 digits does not fit into a float
+        raise UsageError(f"{place}: the label {shown} is not a grade; leave the cell empty if there is no label")
     return number
 
 
@@ -182,12 +187,13 @@ class Ranked:
 
 
 def rank_labels(labels: Iterable[Label], order: tuple[str, ...], scale: tuple[float, float] | None) -> Ranked:
-    """What kind of labels these are, and their order. `scale` is that of the metric, where it declares one."""
+    """What kind of labels these are, and their order. `scale` is that of the metric, if it declares one."""
     seen = list(dict.fromkeys(labels))
     if order:
         return _ordered(seen, order)
     words = [label for label in seen if isinstance(label, str)]
     if not words:
+        # 0 and 1 are pass and fail, unless the metric's own scale is 0 to 1: then they may be grades.
         if all(label in (0, 1) for label in seen) and (any(isinstance(each, bool) for each in seen) or scale != (0, 1)):
             return _passes({label: float(label) for label in seen})
         return _grades(seen, scale)

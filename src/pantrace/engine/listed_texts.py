@@ -1,4 +1,4 @@
-"""Listed texts: columns of Arrow whose texts are places in a list of them, so that each text is looked at once."""
+"""Dictionary-encoded Arrow columns: each row is an index into a list of texts, so that each text is handled once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def codes_of(column: Any) -> Any:
-    """The places of a column's texts in its list of them; one beyond the list for null."""
+    """The index of each row's text in the column's list; one beyond the end for null."""
     return column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
 
 

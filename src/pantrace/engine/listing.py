@@ -1,11 +1,12 @@
-"""Listing: one line for each sample, with what a person asks first: when, who, how much, how it went."""
+"""Listing: one line for each sample, with what people ask first: when, which agent, how much, how it ended."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Literal, TypeVar
 
-from pantrace.metrics import by_name
+from pantrace.metrics.token_usage import cost_of, token_usage
 from pantrace.model import Record, Sample, all_trajectories, call_pairs, has_failed, turns
 
 
@@ -19,21 +20,24 @@ class Listed(Record, frozen=True, kw_only=True):
     model: str | None = None
     turns: int | None = None
     calls: int | None = None
-    """Tool calls, those of sub-agents included."""
+    """Tool calls, including those of sub-agents."""
     errors: int | None = None
     """Tool calls that failed, and steps that ended in an error."""
     tokens: int | None = None
-    """All that were spent: branches that were given up and interrupted responses, too."""
+    """All tokens that were spent, including abandoned branches and interrupted responses."""
     cost: float | None = None
-    """Of these tokens in US dollars, as the metric token_usage tells it."""
+    """Of these tokens in US dollars: as recorded, otherwise by the price table."""
+    cost_source: Literal["reported", "estimated"] | None = None
+    """Whether the source records the cost, or the price table gives it."""
     outcome: str | None = None
     reason: str | None = None
-    """Why the outcome is what it is, where the source says it."""
+    """The reason for the outcome, if the source states it."""
     title: str | None = None
 
 
 SORTS = ("id", "time", "agent", "model", "turns", "calls", "errors", "tokens", "cost", "outcome", "title")
 """What a list can be sorted by."""
+T = TypeVar("T")
 _LARGEST_FIRST = ("turns", "calls", "errors", "tokens", "cost")
 
 
@@ -45,9 +49,9 @@ def listed(sample: Sample) -> Listed:
     pairs = call_pairs(trajectory, children=True)
     steps = [step for each in all_trajectories(trajectory) for step in each.steps]
     failed = sum(pair.result is not None and has_failed(pair.result) for pair in pairs)
-    usage = by_name("token_usage").score(sample).values
-    # Whoever asks what a session took has paid for branches that he gave up, too.
-    tokens, cost = usage.get("spent_tokens"), usage.get("spent_usd")
+    # Abandoned branches were paid for, too.
+    tokens = token_usage.score(sample).values.get("spent_tokens")
+    cost, estimated = cost_of(sample, spent=True)
     outcome = trajectory.outcome
     return Listed(
         id=sample.id,
@@ -61,6 +65,7 @@ def listed(sample: Sample) -> Listed:
         errors=failed + sum(step.error is not None for step in steps),
         tokens=None if tokens is None else int(tokens),
         cost=cost,
+        cost_source=None if cost is None else "estimated" if estimated else "reported",
         outcome=outcome.status if outcome is not None else None,
         reason=outcome.reason if outcome is not None else None,
         title=trajectory.title,
@@ -73,17 +78,29 @@ def _first(names: Iterable[str | None], otherwise: str | None) -> str | None:
     return found[0] + (f" +{len(found) - 1}" if len(found) > 1 else "") if found else None
 
 
-def ordered(rows: Iterable[Listed], by: str, *, reverse: bool = False) -> list[Listed]:
-    """Sorted: numbers largest first, all else from the start; what has no value comes last."""
+def ordered(
+    lines: Iterable[tuple[Listed, T]], by: str, *, reverse: bool = False, limit: int | None = None
+) -> list[tuple[Listed, T]]:
+    """Rows, each with what belongs to it, sorted: numbers from the largest, everything else in ascending order; rows
+    without a value come last. With a limit the first N, and never more than twice as many are kept in memory."""
     name = "created" if by == "time" else by
-    found = list(rows)
-    known = [row for row in found if getattr(row, name) is not None]
-    known.sort(key=lambda row: getattr(row, name), reverse=(by in _LARGEST_FIRST) != reverse)
-    return known + [row for row in found if getattr(row, name) is None]
+
+    def sort(found: list[tuple[Listed, T]]) -> list[tuple[Listed, T]]:
+        # None cannot be compared with a number, and "unknown" is neither the largest nor the smallest.
+        known = [line for line in found if getattr(line[0], name) is not None]
+        known.sort(key=lambda line: getattr(line[0], name), reverse=(by in _LARGEST_FIRST) != reverse)
+        return (known + [line for line in found if getattr(line[0], name) is None])[:limit]
+
+    found: list[tuple[Listed, T]] = []
+    for line in lines:
+        found.append(line)
+        if limit is not None and len(found) > 2 * limit:
+            found = sort(found)
+    return sort(found)
 
 
 class Totals(Record, frozen=True, kw_only=True):
-    """All lines of a list together."""
+    """The sums of a list."""
 
     samples: int
     turns: int
@@ -91,14 +108,16 @@ class Totals(Record, frozen=True, kw_only=True):
     errors: int
     tokens: int | None
     cost: float | None
+    estimated: int
+    """Samples whose cost is an estimate."""
     without_tokens: int
-    """Samples that tell no tokens: the sum is over the others."""
+    """Samples without token counts; the sum is over the others."""
     without_cost: int
     outcomes: dict[str, int]
 
 
 def totals(rows: Iterable[Listed]) -> Totals:
-    """The sums; what is not reported is left out and counted."""
+    """The sums; missing numbers are left out and counted."""
     found = list(rows)
     tokens = [row.tokens for row in found if row.tokens is not None]
     costs = [row.cost for row in found if row.cost is not None]
@@ -109,6 +128,7 @@ def totals(rows: Iterable[Listed]) -> Totals:
         errors=sum(row.errors or 0 for row in found),
         tokens=sum(tokens) if tokens else None,
         cost=sum(costs) if costs else None,
+        estimated=sum(row.cost_source == "estimated" for row in found),
         without_tokens=len(found) - len(tokens),
         without_cost=len(found) - len(costs),
         outcomes=dict(Counter(row.outcome for row in found if row.outcome).most_common()),

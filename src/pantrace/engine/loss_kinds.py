@@ -1,4 +1,4 @@
-"""Loss kinds: what stands at a path, in a person's words."""
+"""Loss kinds: what a path in a sample means to a person."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 
 OWN = "details that only the source format has"
+OTHER = "other fields"
+# The first match counts, so the more specific patterns come first.
 _KINDS = [
     (re.compile(pattern), words)
     for pattern, words in (
@@ -29,6 +31,7 @@ _KINDS = [
         (r"\.(error|failure|exit_code|truncated)\b", "errors and exit codes of tools"),
         (r"\.arguments\b", "arguments of tool calls"),
         (r"\.(output|text|summary|signature)\b", "texts and tool outputs"),
+        (r"\.invocations\b", "invocations"),
         (r"\.parts\[\]$", "other parts of steps"),
         (r"\.steps\[\]$", "whole steps"),
     )
@@ -52,7 +55,7 @@ ELSEWHERE = {
 
 @lru_cache(4096)
 def kind_of(path: str, part: str | None = None) -> str:
-    """What stands at a path, or what a part of this type is, in a person's words."""
+    """What a path, or a part of this type, means to a person."""
     if part in _PARTS:
         return _PARTS[part]
-    return next((words for pattern, words in _KINDS if pattern.search(path)), path)
+    return next((words for pattern, words in _KINDS if pattern.search(path)), OTHER)

@@ -1,4 +1,4 @@
-"""Loss report: what a conversion did, and what became of the values that it was given."""
+"""Loss report: what a conversion did, and what happened to the values."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ class Report(Tabular):
     """How many were written."""
     outputs: list[Path] = field(default_factory=list)
     values: int = 0
-    """Values that the samples and headers held, without those that only their own format has a word for."""
+    """Values in the samples and headers, without those that only the source's own format has."""
     lost: int = 0
-    """How many of them are not in the output at all; what only stands elsewhere is not one of them."""
+    """How many of them are missing in the output; values that were only moved do not count."""
     hidden: int = 0
-    """How many of them only pantrace reads."""
+    """How many of them only pantrace can read."""
     losses: Counter[tuple[str, str, str]] = field(default_factory=Counter)
-    """Values that were lost: (path without numbers, what happened, why) -> how many."""
+    """Lost values: (path without numbers, what happened, why) -> how many."""
     carried: Counter[str] = field(default_factory=Counter)
-    """Path without numbers -> values that the target has no place for and that are kept for pantrace alone."""
+    """Path without numbers -> values that the target has no place for and that are kept for pantrace only."""
     not_kept: Counter[str] = field(default_factory=Counter)
-    """The values that are gone or changed, by what they mean to a person: timestamps, thoughts."""
+    """Values that are missing or changed, by what they mean to a person: timestamps, thoughts."""
     rearranged: Counter[str] = field(default_factory=Counter)
-    """Those that are still there and stand elsewhere."""
+    """Values that are still there, but in another place."""
     only_for_pantrace: Counter[str] = field(default_factory=Counter)
-    """Those that only pantrace reads."""
+    """Values that only pantrace can read."""
     refused: list[tuple[str, str]] = field(default_factory=list)
-    """Samples that the target cannot hold, with the reason."""
+    """Samples that cannot be written in the target format, with the reason."""
     renamed: list[tuple[str, str]] = field(default_factory=list)
     """Ids that occurred twice, and what they became."""
     named: list[tuple[str, str]] = field(default_factory=list)
-    """Samples whose id is no file name, and the names of their files; inside, the id is as it was."""
+    """Samples whose id cannot be a file name, and the names of their files; the id inside is unchanged."""
     repairs: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """What had to be set right so that the target's own tools read it: (path without numbers, what) -> how often."""
+    """What had to be repaired so that the target's own tools can read it: (path without numbers, what) -> how often."""
     faults: list[tuple[str, str]] = field(default_factory=list)
-    """Samples whose copy is as wrong as its source, with what is wrong."""
+    """Samples whose copy is as invalid as its source, with what is wrong."""
     wordless: list[str] = field(default_factory=list)
-    """Samples of which no words were recorded: their steps are written, and say nothing."""
+    """Samples whose recording contains no texts: their steps are written without any."""
     headers: Counter[str] = field(default_factory=Counter)
-    """Of a pile of several inputs, whose headers have no place in it: input -> how many values it had."""
+    """Headers that are lost because several inputs become one output: input -> how many values it had."""
     ids: set[str] = field(default_factory=set)
-    """Of the samples that came, written or not."""
+    """Ids of all samples that were read, written or not."""
     by: list[str] = field(default_factory=list)
-    """Who did it, in words, if not this process alone."""
+    """Which processes did it, in words, if not this one alone."""
     measured: bool = True
     notes: Notes = field(default_factory=Notes)
 
@@ -65,14 +65,17 @@ class Report(Tabular):
         """Count a loss."""
         what = loss.what.partition(":")[0].partition(" ")[0]
         self.losses[(general_path(loss.path), what, loss.why)] += loss.values
+        # Moved or merged values are still there for a reader.
         if what not in MISSING:
             self.rearranged[ELSEWHERE.get(what, what)] += loss.values
             return
+        # Values that only the source's format has are not part of the shares: a log full of bookkeeping would look like
+        # a disaster.
         self.lost += loss.values - loss.own
         _count(self.not_kept, kind_of(general_path(loss.path), loss.part), loss.values, loss.own)
 
     def absorb(self, other: Report) -> None:
-        """Count what was counted of the next part of the same run."""
+        """Add the counts of the next part of the same run."""
         for name in ("samples", "values", "lost", "hidden"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("losses", "carried", "not_kept", "rearranged", "only_for_pantrace", "repairs", "headers"):
@@ -82,7 +85,7 @@ class Report(Tabular):
         self.measured = other.measured
 
     def repair(self, path: str, what: str) -> None:
-        """Count what was set right."""
+        """Count a repair."""
         self.repairs[(general_path(path), what)] += 1
 
     def carry(self, path: str, values: int, own: int) -> None:
@@ -124,21 +127,22 @@ class Report(Tabular):
         columns: dict[str, type] = {"values": int, "path": str, "what": str, "why": str}
         rows = [(count, path, what, why) for (path, what, why), count in self.losses.most_common()]
         noun = "sample" if self.samples == 1 else "samples"
-        told = [f"{self.samples:,} {noun} written as {self.to}"]
+        facts = [f"{self.samples:,} {noun} written as {self.to}"]
         if (shares := self.shares) is not None:
-            told.append(f"{percent(shares['kept'])} kept for its own tools")
-            told.append(
+            facts.append(f"{percent(shares['kept'])} kept for its own tools")
+            facts.append(
                 f"{percent(shares['kept_for_pantrace_only'])} for pantrace only, {percent(shares['lost'])} lost"
             )
         left_out = [f"left out: {error}" for error in self.notes.broken]
         refused = [f"refused: {sample}: {why}" for sample, why in self.refused]
-        return Table(columns, [*rows], sentence="; ".join(told), notes=[*left_out, *refused])
+        return Table(columns, [*rows], sentence="; ".join(facts), notes=[*left_out, *refused])
 
     @property
     def shares(self) -> dict[str, float] | None:
         """Of all values: kept for the target's own tools, kept for pantrace only, lost; None: not measured."""
         if not self.measured or not self.values:
             return None
+        # The three numbers are counted separately, and a share must not exceed 1.
         lost = min(self.lost, self.values)
         hidden = min(self.hidden, self.values - lost)
         return {
@@ -149,14 +153,14 @@ class Report(Tabular):
 
 
 def _count(kinds: Counter[str], kind: str, values: int, own: int) -> None:
-    """Count values under their kind, but for those that only their own format has a word for."""
+    """Count values under their kind, and those that only the source's own format has separately."""
     for name, count in ((OWN, own), (kind, values - own)):
         if count:
             kinds[name] += count
 
 
 def percent(share: float) -> str:
-    """A share in words; what is not all is never rounded to all, and what is not none never to none."""
+    """A share in words. It is never rounded to 100 % or 0 %: "100 % kept" must mean that nothing was lost."""
     if share in (0, 1):
         return f"{share * 100:.0f} %"
     return f"{min(max(share, 0.001), 0.999) * 100:.1f} %"

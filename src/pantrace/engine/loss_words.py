@@ -1,14 +1,17 @@
-"""Loss in human words: what a conversion did not keep, by what it means to a person and not by its path."""
+"""Loss in words: what a conversion did not keep, by its meaning to a person instead of its path."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+from pantrace.wire.plural import few
+
+from .loss_kinds import OWN
 from .loss_report import Report, percent
 
 
 def loss_lines(report: Report, shown: int | None = 6) -> list[str]:
-    """The answer in at most four lines; with `shown` None, every kind is named."""
+    """The answer in at most four lines; with `shown` None, every kind is listed."""
     if not report.measured:
         return ["What was lost was not measured (--no-loss)."]
     lines = []
@@ -26,8 +29,19 @@ def loss_lines(report: Report, shown: int | None = 6) -> list[str]:
         lines.append(f"Kept, but arranged differently: {_listed(moved, shown)}.")
     if shares is not None and shares["kept"] != 1:
         kept, ours, lost = (percent(shares[name]) for name in ("kept", "kept_for_pantrace_only", "lost"))
-        lines.append(f"Of all values, {report.to}'s own tools see {kept}, only pantrace sees {ours}, {lost} are lost.")
+        lines.append(
+            f"{_counted(report)}, the tools of {report.to} see {kept}, only pantrace sees {ours}, {lost} are lost."
+        )
     return lines
+
+
+def _counted(report: Report) -> str:
+    """The values that the shares are of: without those that only the source's own format has."""
+    values = few(report.values, "value")
+    if OWN not in report.not_kept and OWN not in report.only_for_pantrace:
+        return f"Of all {values}"
+    formats = list(report.notes.formats)
+    return f"Of the {values} that are not specific to {formats[0] if len(formats) == 1 else 'the source format'}"
 
 
 def _nothing_lost(report: Report) -> str:
@@ -35,7 +49,7 @@ def _nothing_lost(report: Report) -> str:
 
 
 def reasons(report: Report, shown: int | None = 3) -> list[str]:
-    """Why, each reason once, the most frequent first."""
+    """The reasons, each once, the most frequent first."""
     found: Counter[str] = Counter()
     for (_, _, why), count in report.losses.items():
         found[why] += count

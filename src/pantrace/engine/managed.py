@@ -1,4 +1,4 @@
-"""Managed metrics in the engine: a sample as the row that the service's client knows, asked about and scored."""
+"""Managed metrics: converts a sample to the row that the service's client expects, asks the service, and scores."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _RUBRICS = "rubric_groups"
 
 
 def case_of(shown: Sample, recorded: Sample, managed: Managed, redactor: Redactor | None) -> dict[str, Any] | Absent:
-    """What the service would be shown of a sample. `shown` is the sample as judges may see it."""
+    """What the service would see of a sample. `shown` is the sample as judges may see it."""
 
     def row() -> dict[str, Any]:
         format_ = by_name(_FORMAT)
         assert format_.dump is not None
+        # Scores would tell the service what others thought of the answer.
         bare = msgspec.structs.replace(shown, scores=(), extra=_rubrics(recorded, redactor))
         columns: dict[str, Any] = format_.dump(bare, format_.options())
         return columns
@@ -39,7 +40,7 @@ def case_of(shown: Sample, recorded: Sample, managed: Managed, redactor: Redacto
 
 
 def _rubrics(recorded: Sample, redactor: Redactor | None) -> dict[str, Any]:
-    """The rubrics that came with a sample of one of the client's own formats; of its extras nothing else is sent."""
+    """The rubrics of a sample in one of the client's own formats; nothing else of its extras is sent."""
     for name in (_FORMAT, "vertex-flat"):
         if isinstance(found := recorded.extra.get(name, {}).get(_RUBRICS), dict):
             only = Sample(id=recorded.id, extra={_FORMAT: {_RUBRICS: found}})

@@ -1,4 +1,4 @@
-"""Measure: deterministic metrics over samples, whole or turn by turn, with references that lie elsewhere joined."""
+"""Measure: applies deterministic metrics to samples, whole or turn by turn, and joins references from other files."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Row(Record, frozen=True, kw_only=True):
 
     run: str | None
     sample: str | None
-    """None for a number that the source stores for the whole run."""
+    """None for a number that the source states for the whole run."""
     epoch: int | None
     turn: int | None
     metric: str
-    """The metric, or the address of the one measure that was asked for."""
+    """The metric, or the address of the requested measure."""
     value: float | bool | str | None
     status: str
     explanation: str | None
@@ -54,22 +54,23 @@ class Row(Record, frozen=True, kw_only=True):
     threshold: float | None
     passed: bool | None
     case: str | None
-    """The case that the sample is a run of; the sample itself where it names none."""
+    """The case of the sample; the sample itself if it names none."""
     values: dict[str, int | float | None]
     """All measures of the metric by name."""
 
     @property
     def repeatable_case(self) -> str | None:
-        """The case, where another number of it may come: another epoch, another turn, another sample of it."""
+        """The case, if there may be more numbers of it: from another epoch, turn or sample."""
         again = self.epoch is not None or self.turn is not None or self.case != self.sample
         return self.case if again else None
 
 
 def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Path]) -> list[Chosen]:
-    """The metrics named (all of them if none is), with their settings "NAME.key=value"."""
+    """The named metrics (all if none is named), with their settings "NAME.key=value"."""
     own = load_plugins(plugins)
     chosen = dict.fromkeys(_metric_of(name, own) for name in wanted) or (*names(), *own)
     found = {name: own.get(name) or by_name(name) for name in chosen}
+    # Texts here; `parse_settings` converts them to the types that each metric declares.
     given: dict[str, dict[str, str]] = {}
     for text in settings:
         name, dot, rest = text.partition(".")
@@ -83,7 +84,7 @@ def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Pat
 
 
 def _metric_of(name: str, own: Mapping[str, Metric]) -> str:
-    """The metric that a name or the address of one of its measures asks for; a UsageError where it has no such one."""
+    """The metric that a name, or the address of one of its measures, means; a UsageError if it has no such measure."""
     if name in own or name in names():
         return name
     address = full_address(name)
@@ -97,7 +98,7 @@ def _metric_of(name: str, own: Mapping[str, Metric]) -> str:
 
 
 def only_measures(rows: Iterable[Row], wanted: Collection[str]) -> Iterator[Row]:
-    """The rows of metrics that were asked for by name, and a row for each measure that was asked for by its address."""
+    """The rows of metrics that were requested by name, and a row for each measure that was requested by address."""
     addresses = {full_address(name) for name in wanted if name not in names()}
     for each in rows:
         asked = [(name, number) for name, number in each.values.items() if f"{each.metric}.{name}" in addresses]
@@ -116,7 +117,7 @@ def _without_number(each: Row) -> str:
 
 
 def load_plugins(paths: Sequence[Path]) -> dict[str, Metric]:
-    """The metrics of Python files by name; a name that is taken is refused, as nobody could tell whose score it is."""
+    """The metrics of Python files by name. A name that is taken is refused, because its scores would be ambiguous."""
     found: dict[str, Metric] = {}
     for path in paths:
         for each in load_plugin(path):
@@ -127,7 +128,7 @@ def load_plugins(paths: Sequence[Path]) -> dict[str, Metric]:
 
 
 def load_plugin(path: Path) -> list[Metric]:
-    """The metrics of a Python file: every `Metric` among its names."""
+    """The metrics of a Python file: every `Metric` in its namespace."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     if not path.exists():
@@ -138,8 +139,10 @@ def load_plugin(path: Path) -> list[Metric]:
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
+    # SystemExit, too: a plugin that is also a script may end in `sys.exit()`, which would look like a success.
     except (Exception, SystemExit) as error:  # noqa: BLE001 -- a user's file may raise anything
         raise UsageError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
+    # By identity, because a file may give a metric two names; and without our own metrics, which it may import.
     checks = {id(value): value for value in vars(module).values() if isinstance(value, Metric)}
     found = [each for each in checks.values() if not each.is_ours]
     if not found:
@@ -149,14 +152,15 @@ def load_plugin(path: Path) -> list[Metric]:
 
 @dataclass
 class References:
-    """Expected trajectories and cases from another source, by id; else by the first prompt, where it is one's own."""
+    """Expected trajectories and cases from another source, joined by id, otherwise by the first prompt if it is
+    unique."""
 
     by_id: dict[str, Sample] = field(default_factory=dict)
     by_prompt: dict[str, Sample | None] = field(default_factory=dict)
-    """None: several have this prompt, and nobody can say which is meant."""
+    """None if several have this prompt, so that it is not known which is meant."""
     samples: list[Sample] = field(default_factory=list)
     met: set[str] = field(default_factory=set)
-    """Ids of those that a sample was joined with."""
+    """Ids of the references that a sample was joined with."""
     unmatched: int = 0
     prompted: int = 0
     """Samples that were joined by their prompt."""
@@ -170,6 +174,7 @@ class References:
                 found.by_id.setdefault(name, sample)
             prompt = _first_prompt(sample)
             if prompt is not None:
+                # Guessing one of several would measure a sample against the wrong reference.
                 found.by_prompt[prompt] = None if prompt in found.by_prompt else sample
         return found
 
@@ -178,13 +183,14 @@ class References:
         return References(self.by_id, self.by_prompt, self.samples)
 
     def absorb(self, other: References) -> None:
-        """Count what was counted elsewhere."""
+        """Add the counts of another part."""
         self.met |= other.met
         self.unmatched += other.unmatched
         self.prompted += other.prompted
 
     def join(self, sample: Sample) -> Sample:
-        """The sample with what is expected of it; counted when nothing is known of it."""
+        """The sample with its reference; it is counted if it has none."""
+        # Ids first: two cases may ask the same question and expect different answers.
         other = next((self.by_id[name] for name in _handles(sample) if name in self.by_id), None)
         if other is None and (prompt := _first_prompt(sample)) is not None:
             other = self.by_prompt.get(prompt)
@@ -200,15 +206,15 @@ class References:
         )
 
     def not_run(self) -> Iterator[Sample]:
-        """A sample without a run for each reference that no sample was joined with: nobody ran that case, and it counts
-        all the same."""
+        """A sample without a trajectory for each reference that no sample was joined with: the case was not run, but it
+        belongs to the denominator."""
         for each in self.samples:
             if each.id not in self.met:
                 expected = each.expected or each.trajectory
                 yield Sample(id=each.id, case=each.case or Case(id=each.id), expected=expected)
 
     def to_tell(self, source: str | None) -> Iterator[str]:
-        """What the user must know of the joining."""
+        """What the user should know about the join."""
         if self.prompted:
             yield f"{self.prompted} samples were joined with {source} by their first prompt, not by an id"
         if self.unmatched:
@@ -221,7 +227,7 @@ class References:
 
 
 def _first_prompt(sample: Sample) -> str | None:
-    """What the user asked first, white space evened out; None where it is not known."""
+    """The user's first prompt, with normalised white space; None if it is not known."""
     for trajectory in (sample.trajectory, sample.expected):
         for step in trajectory.steps if trajectory is not None else ():
             if is_prompt(step) and (text := step_text(step)) is not None:
@@ -230,9 +236,10 @@ def _first_prompt(sample: Sample) -> str | None:
 
 
 def _completed(case: Case | None, other: Case | None) -> Case | None:
-    """A case with what only the other one states."""
+    """A case, completed with what only the other one states."""
     if case is None or other is None:
         return case or other
+    # What the recording itself states takes precedence.
     silent = [name for name in case.__struct_fields__ if getattr(case, name) is None]
     return msgspec.structs.replace(case, **{name: getattr(other, name) for name in silent})
 
@@ -246,15 +253,15 @@ def _handles(sample: Sample) -> Iterator[str]:
 
 
 def scores_of(sample: Sample, checks: Iterable[Chosen]) -> list[Score]:
-    """Our scores of one sample."""
+    """Our scores for one sample."""
     return [check.score(sample, settings) for check, settings in checks]
 
 
 def measure_samples(
     samples: Iterable[Sample], checks: Sequence[Chosen], *, by_turn: bool = False
 ) -> Iterator[tuple[Sample, int | None, list[Score]]]:
-    """Each sample with its scores; with `by_turn`, each of its turns with its number, and a sample that has none (a
-    case that was not run) without number and scores."""
+    """Each sample with its scores; with `by_turn`, each of its turns with its number. A sample without turns (a case
+    that was not run) comes once, without number and scores."""
     per_turn = [each for each in checks if each[0].per_turn]
     for sample in samples:
         if not by_turn:
@@ -268,17 +275,18 @@ def measure_samples(
 
 
 def by_turns(sample: Sample) -> Iterator[tuple[int, Sample]]:
-    """A sample for each of its turns, with the turn of the same number that is expected."""
+    """A sample for each turn, with the expected turn of the same number."""
     if sample.trajectory is None:
         return
+    # Scores are dropped below: those of the source are about the whole sample.
     expected = dict(_sliced(sample.expected)) if sample.expected is not None else {}
     for number, trajectory in _sliced(sample.trajectory):
         yield number, msgspec.structs.replace(sample, trajectory=trajectory, expected=expected.get(number), scores=())
 
 
 def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
-    """The turns as trajectories. A sub-agent belongs to the turn with its call; one whose call is not known, to the
-    only turn, and among several to none."""
+    """The turns as trajectories. A sub-agent belongs to the turn with its call. If its call is not known, it belongs to
+    the only turn, or to none if there are several."""
     found = _turns(trajectory)
     for turn in found:
         ids = {step.invocation for step in turn.steps}
@@ -292,6 +300,7 @@ def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
                 steps=turn.steps,
                 invocations=tuple(each for each in trajectory.invocations if each.id in ids),
                 children=tuple(child for child in trajectory.children if child.caller in calls),
+                # A total for the whole trajectory cannot be divided between turns.
                 usage=trajectory.usage if len(found) == 1 else None,
                 response=trajectory.response if turn is found[-1] else None,
             ),
@@ -299,7 +308,7 @@ def _sliced(trajectory: Trajectory) -> Iterator[tuple[int, Trajectory]]:
 
 
 def _turns(trajectory: Trajectory) -> list[Turn]:
-    """Its turns; what the agent did before the first prompt is turn 0."""
+    """The turns; what the agent did before the first prompt is turn 0."""
     found = turns(trajectory)
     if len(found) > 1 and found[0].number == 0 and any(is_agents(step) for step in found[0].steps):
         return found
@@ -307,7 +316,7 @@ def _turns(trajectory: Trajectory) -> list[Turn]:
 
 
 def case_of(sample: Sample) -> str:
-    """What repeats are repeats of: the case, else the sample."""
+    """What repeats share: the case, otherwise the sample."""
     return sample.case.id if sample.case is not None and sample.case.id else sample.id
 
 
@@ -324,8 +333,8 @@ def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
         values=score.values,
         status=score.status,
         explanation=score.explanation,
-        scale=_told(score.scale),
-        maker=_told(score.maker) or {"kind": "stored"},
+        scale=_as_dict(score.scale),
+        maker=_as_dict(score.maker) or {"kind": "stored"},
         details=score.details,
         evidence=score.evidence,
         threshold=score.threshold,
@@ -334,8 +343,8 @@ def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
 
 
 def stored_row(run: str | None, found: Aggregate) -> Row:
-    """A number that the source stores for the whole run as a flat record; null stays null."""
-    told = {name: getattr(found, name) for name in ("metric", "n", "low", "high", "labels")}
+    """A number that the source states for the whole run, as a flat record; null stays null."""
+    details = {name: getattr(found, name) for name in ("metric", "n", "low", "high", "labels")}
     return Row(
         run=run,
         sample=None,
@@ -349,7 +358,7 @@ def stored_row(run: str | None, found: Aggregate) -> Row:
         explanation=_why_none(found) if found.value is None else None,
         scale=None,
         maker={"kind": "stored", "of": "run"},
-        details={name: value for name, value in told.items() if value not in (None, {})},
+        details={name: value for name, value in details.items() if value not in (None, {})},
         evidence=(),
         threshold=None,
         passed=None,
@@ -361,11 +370,11 @@ def _why_none(found: Aggregate) -> str:
 
 
 def kind_of(found: Row) -> str:
-    """Whose number it is: a metric's, or `stored` in the source."""
+    """Where a number comes from: a metric (`check`), a rubric, or `stored` in the source."""
     return str((found.maker or {}).get("kind", "stored"))
 
 
 @lru_cache(maxsize=1024)
-def _told(record: Record | None) -> dict[str, Any] | None:
-    """A record as plain data, what is left at its default included; few of them stand in many rows."""
+def _as_dict(record: Record | None) -> dict[str, Any] | None:
+    """A record as plain data, including fields with their default. Cached, because few records are in many rows."""
     return None if record is None else {name: getattr(record, name) for name in record.__struct_fields__}

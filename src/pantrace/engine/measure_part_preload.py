@@ -1,4 +1,4 @@
-"""What measuring a part needs and nobody imports at the top; for the server that workers are forked from."""
+"""Imports that measuring a part needs and no module has at its top; for the server that workers are forked from."""
 
 from __future__ import annotations
 

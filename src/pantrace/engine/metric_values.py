@@ -1,4 +1,4 @@
-"""Metric values: what files say about whole evaluations, from stored results or from scored samples."""
+"""Metric values: the numbers of whole evaluations, from stored results or from scored samples."""
 
 from __future__ import annotations
 
@@ -31,40 +31,40 @@ class MetricValues:
 
     metric: str
     estimate: Estimate | None = None
-    """None: null, not applicable, or not in the file."""
+    """None if it is null, does not apply, or is not in the file."""
     weight: float | None = None
-    """How many things the number counts; None: the file does not say."""
+    """How many items the number is about; None if the file does not say."""
     independent: float | None = None
-    """How many of them are independent of each other, for shares; None: no share, or not known."""
+    """For shares, how many of these items are independent; None if it is not a share, or not known."""
     scale: Scale | None = None
-    """As declared; None: nobody says which end is good."""
+    """As declared; None if it is not known which end is good."""
     bounds: Scale | None = None
-    """Where an interval must end."""
+    """An interval is cut off at these ends."""
     unit: str = ""
     values: dict[str, list[float]] = field(default_factory=dict)
-    """Of samples: case -> numbers, one for each epoch."""
+    """From samples: case -> numbers, one for each epoch."""
     passes: dict[str, list[bool]] = field(default_factory=dict)
-    """Of samples: case -> passed or not, where that is clear."""
+    """From samples: case -> passed or not, if that is clear."""
     binary: bool = True
-    """All numbers so far stand for no and yes."""
+    """Whether all numbers so far mean no or yes."""
     left_out: int = 0
-    """Scores of samples that are no numbers."""
+    """Scores of samples that are not numbers."""
     withdrawn: bool = False
-    """The file gives a sentinel instead of a number."""
+    """Whether the file has a sentinel (-1) instead of a number."""
     stored: bool = False
-    """Came with the samples; not measured or judged by pantrace."""
+    """Whether it comes from the source, and was not measured or judged by pantrace."""
     measure: Measure | None = None
-    """What the metric declares of it, where it is one of ours."""
+    """What the metric declares about it, if it is one of ours."""
 
     @property
     def headline(self) -> bool:
-        """Whether it stands in tables that have no room for all."""
+        """Whether it is shown in tables that have no room for all."""
         return self.measure is None or self.measure.headline
 
 
 @dataclass
 class Evaluation:
-    """One evaluation, or that part of it which belongs to a group."""
+    """One evaluation, or the part of it that belongs to a group."""
 
     name: str
     path: str
@@ -73,14 +73,14 @@ class Evaluation:
     metrics: dict[str, MetricValues] = field(default_factory=dict)
     counts: dict[str, float] = field(default_factory=dict)
     clusters: dict[str, str] = field(default_factory=dict)
-    """case -> cluster, where one was asked for and the case says it."""
+    """case -> cluster, if clusters were requested and the case has one."""
     samples: int = 0
     origin: str = ""
-    """What the file says of the run: model, settings, time."""
+    """What the file says about the run: model, settings, time."""
     withdrawn: tuple[str, ...] = ()
-    """Metrics and counts that the file gives a sentinel for."""
+    """Metrics and counts that are a sentinel in the file."""
     units: dict[str, str] = field(default_factory=dict)
-    """Of what the counts are."""
+    """What the counts count."""
 
 
 def read_evaluations(
@@ -91,9 +91,8 @@ def read_evaluations(
     cluster: str | None = None,
     notes: Notes,
 ) -> list[Evaluation]:
-    """Every evaluation of these paths: each file is one; files of formats that hold one sample each are one together.
-    With `by`, each is parted into the groups that it belongs to; with `cluster`, it knows which cases belong together.
-    """
+    """Every evaluation in these paths: each file is one, but files of a format with one sample per file are one
+    together. With `by`, each is split into groups; with `cluster`, it knows which cases belong together."""
     keys = [group_key(name) for name in by]
     found: list[Evaluation] = []
     for path in paths:
@@ -102,7 +101,7 @@ def read_evaluations(
             alone = chosen.is_split
             groups: dict[tuple[str, ...], Evaluation] = pooled if alone else {}
             try:
-                # Which agent, model or label a group goes by, no column may say.
+                # The columns may not have the agent, model or label that groups are made by.
                 outline = outlined(place) if not keys and cluster != "agent" else None
                 run = outline or open_run(place, chosen, variant, notes.on_broken)
                 _samples_into(groups, run, chosen, path if alone else place, keys, cluster)
@@ -111,20 +110,22 @@ def read_evaluations(
                     raise
                 notes.on_broken(error)
                 continue
+            # Numbers of a file count only if it has no scored samples: its samples give the same numbers with
+            # intervals.
             if not groups and run.results:
                 found.append(_stored(run, chosen, place, keys))
             elif not alone:
                 found += groups.values()
         found += pooled.values()
     for evaluation in found:
-        evaluation.metrics = _told_apart(evaluation.metrics)
+        evaluation.metrics = _distinct(evaluation.metrics)
         for measured in evaluation.metrics.values():
             _finish(measured)
     return found
 
 
-def _told_apart(metrics: dict[str, MetricValues]) -> dict[str, MetricValues]:
-    """Metrics by name; what the source stored is told from what was measured, where both have one name."""
+def _distinct(metrics: dict[str, MetricValues]) -> dict[str, MetricValues]:
+    """Metrics by name. If the source and pantrace have a number of the same name, the source's gets "(stored)"."""
     names = [measured.metric for measured in metrics.values()]
     found: dict[str, MetricValues] = {}
     for measured in metrics.values():
@@ -135,7 +136,7 @@ def _told_apart(metrics: dict[str, MetricValues]) -> dict[str, MetricValues]:
 
 
 def without_groups(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
-    """The evaluations as they were before they were parted into groups."""
+    """The evaluations as they were before they were split into groups."""
     found: dict[str, Evaluation] = {}
     for part in evaluations:
         whole = found.setdefault(part.path, Evaluation(name=part.name, path=part.path, format=part.format))
@@ -159,7 +160,7 @@ def without_groups(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
 
 
 def warnings_of(evaluations: Sequence[Evaluation]) -> Iterator[str]:
-    """What a reader of numbers over these evaluations must know."""
+    """What a reader of numbers over these evaluations should know."""
     for each in evaluations:
         if each.withdrawn:
             listed = ", ".join(each.withdrawn)
@@ -167,7 +168,7 @@ def warnings_of(evaluations: Sequence[Evaluation]) -> Iterator[str]:
 
 
 def copies_among(evaluations: Sequence[Evaluation]) -> Iterator[str]:
-    """Pairs of evaluations that hold the same numbers, such as a file and its migrated copy."""
+    """Warnings about evaluations with the same numbers, such as a file and its migrated copy."""
     first: dict[object, Evaluation] = {}
     for each in evaluations:
         numbers = [
@@ -204,7 +205,7 @@ def _samples_into(
 
 
 def _numbers(score: Score) -> Iterator[tuple[str, float | None]]:
-    """The measures of a score by address, or its own value; None where there is no number."""
+    """The measures of a score by address, or its own value; None if there is no number."""
     ours = score.maker is not None and score.maker.kind == "check"
     main = measure_named(score.name) if ours else None
     named = dict(numbers_of(score)) if score.values else {}
@@ -251,7 +252,7 @@ def _finish(measured: MetricValues) -> None:
         return
     measured.estimate = estimate_of(moments_of(measured.values), binary=measured.binary)
     measured.weight = len(measured.values)
-    # Zeros and ones end at 0 and 1; which of them is good, only a declared scale or a grade says.
+    # Numbers that are all 0 or 1 are bounded by 0 and 1; only a declared scale or a grade says which of them is good.
     measured.bounds = measured.scale or (_SHARE if measured.binary else None)
     if measured.measure is not None and measured.scale is None:
         measured.bounds = Scale(low=measured.measure.low, high=measured.measure.high)
@@ -271,35 +272,36 @@ def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Eval
             if name in numbers:
                 evaluation.counts[name] = numbers[name]
         elif not isinstance(each.value, str):
+            # The format says what its independent units are: the episodes of an OpenAdapt file.
             independent = numbers.get(chosen.clusters) if chosen.clusters else None
             evaluation.metrics[name] = _measured(name, each, known, numbers, independent)
     return evaluation
 
 
 def stored_results(run: Run) -> dict[str, Aggregate]:
-    """What a file says of the whole run, by name; of two of one name the first counts."""
+    """What a file states for the whole run, by name; of two with the same name, the first counts."""
     found = {_key(each): each for each in reversed(run.results) if each.metric not in _SPREADS}
     return dict(reversed(found.items()))
 
 
 def _key(each: Aggregate) -> str:
-    """A metric's name; how it was aggregated and of what, where that is not the mean of everything."""
+    """A metric's name, with how and over what it was aggregated unless it is the mean of everything."""
     name = each.name if each.metric in (None, "mean", "accuracy", each.name) else f"{each.name}.{each.metric}"
     of = [value for value in each.labels.values() if value != each.name]
     return f"{name}[{', '.join(of)}]" if of else name
 
 
 _SPREADS = {"stderr", "bootstrap_stderr", "std", "var", "ci", "ci_wilson"}
-"""Aggregates that say how sure another one is."""
+"""Aggregates that only say how certain another one is."""
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value can be calculated with: no text, no NaN."""
+    """Whether a value can be used in calculations: not text, not NaN."""
     return in_range(value) and isfinite(value)
 
 
 def in_range(value: Any) -> TypeGuard[float]:
-    """Whether a value is a number that a float can hold, NaN included."""
+    """Whether a value is a number that fits into a float, including NaN."""
     return isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 1000)
 
 
@@ -315,8 +317,9 @@ def _measured(
     count = each.n if each.n is not None else numbers.get(known.of) if known and known.of else None
     measured.weight = count
     if known is not None and known.kind == "share" and count:
-        # Steps of one episode may succeed or fail together: at worst an episode counts once.
+        # Steps of one episode may succeed or fail together; in the worst case, an episode is worth one step.
         measured.independent = min(count, count if clusters is None else clusters) or None
+    # A stored interval that does not contain its own value is wrong.
     if each.low is not None and each.high is not None and each.low <= value <= each.high:
         measured.estimate = Estimate(value=value, low=each.low, high=each.high, n=int(count or 0), method="as stored")
     elif measured.independent is not None and measured.independent >= 1 and 0 <= value <= 1:
@@ -327,7 +330,7 @@ def _measured(
 
 
 def share_of(value: float, trials: float) -> Estimate:
-    """A share with the Wilson interval of so many independent trials."""
+    """A share with the Wilson interval for this many independent trials."""
     n = int(trials)
     found = wilson(value * n, n)
     return Estimate(value=value, low=found.low, high=found.high, n=n, method="Wilson over episodes")
@@ -338,7 +341,7 @@ NONE = "(none)"
 
 
 def group_key(name: str) -> GroupKey:
-    """What parts evaluations into groups: a field of the run, or a label of the case."""
+    """The function that assigns evaluations to groups: by a field of the run, or a label of the case."""
     head, _, rest = name.partition(".")
     if head == "label" and rest:
         return lambda _, sample: sample.case.labels.get(rest, NONE) if sample is not None and sample.case else NONE
@@ -379,7 +382,7 @@ _ENDINGS = {".gz", ".zst", ".json", ".jsonl", ".eval", ".trace", ".ndjson", ".db
 
 
 def evaluation_name(path: Path) -> str:
-    """What an evaluation is called: its file's name without endings."""
+    """The name of an evaluation: its file name without suffixes."""
     name = Path(path.name)
     while not path.is_dir() and name.suffix in _ENDINGS and name.stem:
         name = Path(name.stem)

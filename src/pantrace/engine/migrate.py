@@ -1,4 +1,4 @@
-"""Migrate: documents of an older version of their format, written in the newest one."""
+"""Migrate: writes documents of an older version of their format in the newest one."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from .read import Notes, inputs
 
 
 class Migrated(Record, frozen=True, kw_only=True):
-    """What became of one input."""
+    """The result for one input."""
 
     input: Path
     output: Path | None = None
-    """None when nothing was written."""
+    """None if nothing was written."""
     what: str
     document: Any = None
-    """The document of today, where it was to be printed."""
+    """The migrated document, if it is to be printed."""
 
 
 def migrate(paths: Iterable[str | Path], out: str | Path | None = None) -> list[Migrated]:
-    """Bring documents to the current version of their format; inputs are never changed.
+    """Convert documents to the current version of their format; inputs are never changed.
 
-    They go into the folder `out` under the names of their inputs, a name that occurs twice led by its folder's; one
-    file may also be given a file. Without `out` there must be one file, whose document is handed back."""
+    They are written to the folder `out` under the names of their inputs; if a name occurs twice, the name of its folder
+    is put in front. For a single input, `out` can be a file. Without `out` there must be a single file, whose document
+    is returned."""
     given = [path_at(each) for each in paths]
     alone = len(given) == 1 and not given[0].is_dir()
     if out is None and not alone:
         raise UsageError("several documents need a folder to go to: name it with -o")
     target = Path(out) if out is not None else None
+    # Twice: now for the folder as a whole, and below for the single files, whose names are only known after reading.
     if target is not None:
         refuse_overwriting(given, [Output(target, recording=True)])
     found = [(path, chosen) for path, chosen, _ in inputs(given, None, Notes())]
@@ -61,6 +63,7 @@ def _one(path: Path, chosen: Format, target: Path | None, *, printed: bool) -> M
             raise UsageError(f"{path}: {what}")
         return Migrated(input=path, what=f"{what}: left alone")
     before, after = _migrated(path, chosen)
+    # Shows whether anything changed, without knowing the versions of each format.
     current = encode(before) == encode(after)
     if target is None:
         what = "is already current" if current else "migrated"

@@ -1,4 +1,4 @@
-"""Outlined: a run directory with its scores alone, so that no recording in it is read."""
+"""Outlined: a run directory with its scores only, so that no recording in it has to be read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pantrace.store import RunDirectory, is_run_directory
 
 
 def outlined(path: Path) -> Run | None:
-    """The run of a run directory: its samples have scores, and of case and outcome what the columns say. None of
-    anything else."""
+    """The run of a run directory. Its samples have scores, and those fields of case and outcome that have a column.
+    None if the path is not a run directory."""
     if not is_run_directory(path):
         return None
     directory = RunDirectory.open(path)

@@ -1,4 +1,4 @@
-"""Overview: what the scores of many samples come to, measure by measure, without keeping them whole."""
+"""Overview: sums up the scores of many samples, measure by measure, without keeping the samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .reduce import REASONS, CaseMeans, Total, main_reason, total_of
 
 @dataclass
 class Line:
-    """The scores of one measure that one kind of maker gave."""
+    """The scores of one measure from one kind of maker."""
 
     measure: str
     """Its address."""
@@ -27,13 +27,13 @@ class Line:
     scored: int = 0
     not_applicable: int = 0
     unscored: int = 0
-    """Could not be measured, or were not judged."""
+    """Not measured because of an error, or not judged."""
     means: CaseMeans = field(default_factory=CaseMeans)
     reasons: Counter[str] = field(default_factory=Counter)
-    """Why it does not apply."""
+    """Why it does not apply; only the first few different reasons, because a plugin may give a new one each time."""
 
     def count(self, row: Row, number: float | None, *, has_value: bool) -> None:
-        """Take in one score; without a number it counts as what its status says."""
+        """Add one score; without a number, its status is counted."""
         if has_value:
             self.scored += 1
         elif row.status in ("failed", "unscored"):
@@ -46,7 +46,7 @@ class Line:
             self.means.add(number, row.repeatable_case)
 
     def absorb(self, other: Line) -> None:
-        """Take in what was counted elsewhere."""
+        """Add the counts of another part."""
         self.scored += other.scored
         self.not_applicable += other.not_applicable
         self.unscored += other.unscored
@@ -62,7 +62,7 @@ class Line:
 
 
 class Overview:
-    """Lines in the order in which measures come, and what they come to over all samples together."""
+    """Lines in order of appearance, and totals over all samples."""
 
     def __init__(self, checks: Sequence[Chosen], *, whole: bool = False) -> None:
         self.lines: dict[tuple[str, str], Line] = {}
@@ -77,17 +77,19 @@ class Overview:
         kind = kind_of(row)
         metric = self._metrics.get(row.metric) if kind == "check" else None
         if metric is None:
+            # A stored integer may be too long for a float.
             number = float(row.value) if in_range(row.value) else None
             self._line(row.metric, kind, None).count(row, number, has_value=row.status == "scored")
             return
         for measure in metric.measures:
             number = row.values.get(measure.name) if measure.name else _number(row.value)
-            # The main measure has a line whether or not it has a number; of the others, those that have one.
+            # The main measure always has a line; the others only if they have a number.
             if number is not None or measure is metric.main or (measure.address, kind) in self.lines:
                 self._line(measure.address, kind, measure).count(row, number, has_value=number is not None)
         count, sums = self._sums[row.metric]
         sums.add(row.values)
         self._sums[row.metric] = count + 1, sums
+        # Only if somebody needs aggregates over whole scores: memory grows with the samples.
         if row.metric in self._kept:
             self._kept[row.metric].append(
                 Score(name=row.metric, value=row.value, status=row.status, values=row.values, details=row.details)  # type: ignore[arg-type]
@@ -100,11 +102,12 @@ class Overview:
         return line
 
     def __getstate__(self) -> dict[str, Any]:
-        """Sent without the metrics, which may be a plugin's; it can then only be absorbed."""
+        """Sent without the metrics, because the other process may not have loaded the plugin; it can only be absorbed
+        there."""
         return {**self.__dict__, "_metrics": {}}
 
     def absorb(self, other: Overview) -> None:
-        """Take in what came together elsewhere, of the same metrics."""
+        """Add the counts of another part, measured by the same metrics."""
         for key, line in other.lines.items():
             self._line(*key, line.known).absorb(line)
         for name, (count, sums) in other._sums.items():
@@ -118,8 +121,8 @@ class Overview:
         return self
 
     def shown(self, wanted: Iterable[str]) -> Iterator[tuple[Line, Moments | None, Total | None]]:
-        """Lines for a table: those that were asked for by address, all of a metric that was asked for by name, else the
-        headlines; each with its moments over cases, and what it comes to over all samples."""
+        """Lines for a table: those requested by address, all of a metric requested by name, otherwise the headlines;
+        each with its moments over cases and its total over all samples."""
         names = set(wanted)
         addresses = [measure.address for metric in self._metrics.values() for measure in metric.measures]
         place = {address: number for number, address in enumerate(addresses)}

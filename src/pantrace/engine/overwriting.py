@@ -1,8 +1,8 @@
-"""Overwriting: no command writes over what it reads, or where its next run would read what it wrote.
+"""Overwriting: no command overwrites what it reads, or writes where its next run would read the output.
 
-Files are the same by device and number, so that a link of either kind does not hide an input. A recording is not
-written into a folder that is searched. What no run takes for a recording (a table, a picture, a list of losses) may
-lie there, but not in the place of an input.
+Files are compared by device and inode, so that neither kind of link can hide an input. A recording is not written into
+a folder that is searched. An output that no run would read (a table, a picture, a list of losses) may be there, but
+must not replace an input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pantrace.wire.output import nearest_folder, real_place, write_error
 from .search import is_searched
 
 Identity = tuple[int, int]
-"""Device and number of a file."""
+"""Device and inode of a file."""
 
 NOTHING: Identity = (-1, -1)
 
@@ -41,16 +41,17 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Output]) -> None:
     outputs = [each for each in written if _can_be_lost(each.path)]
     _refuse_twice(outputs)
     files = {found: each for each in outputs if (found := _identity(each.path))}
-    rooms: dict[Identity, list[Output]] = {}
+    # By folder, because an output usually does not exist yet and has no identity of its own.
+    by_folder: dict[Identity, list[Output]] = {}
     for each in outputs:
         if room := _identity(nearest_folder(_place(each))):
-            rooms.setdefault(room, []).append(each)
+            by_folder.setdefault(room, []).append(each)
     for source in read:
         _refuse_in_bucket(outputs, source)
         if same := files.get(_identity(source) or NOTHING):
             raise UsageError(f"{same.path} is an input and would be overwritten: name another output")
         for identity, folder, entries in _folders(source) if source.is_dir() and outputs else ():
-            for each in rooms.get(identity, ()):
+            for each in by_folder.get(identity, ()):
                 _refuse_inside(each, folder, source)
             for entry in entries if files else ():
                 same = _same(entry, files)
@@ -61,7 +62,7 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Output]) -> None:
 
 
 def _refuse_in_bucket(outputs: list[Output], source: Path) -> None:
-    """The same by URLs: of what is in a bucket, each command has a copy of its own."""
+    """The same by URL: each command has its own local copy of a bucket, so identities say nothing."""
     for each in outputs if is_mirrored(source) else ():
         if is_mirrored(each.path) and str(each.path).startswith(f"{source}/"):
             raise UsageError(
@@ -71,14 +72,14 @@ def _refuse_in_bucket(outputs: list[Output], source: Path) -> None:
 
 
 def _same(entry: os.DirEntry[str], files: dict[Identity, Output]) -> Output | None:
-    """The output that an entry leads to. Most entries are told apart by their number, without asking the system."""
+    """The output that an entry leads to. For most entries the inode shows that there is none, without a system call."""
     if not entry.is_symlink() and all(number != entry.inode() for _, number in files):
         return None
     return files.get(_identity(Path(entry)) or NOTHING)
 
 
 def _can_be_lost(path: Path) -> bool:
-    """Not so a device or a pipe: nothing is in it."""
+    """False for a device or a pipe, which has no content to lose."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -87,7 +88,7 @@ def _can_be_lost(path: Path) -> bool:
 
 
 def _identity(path: Path) -> Identity | None:
-    """What a path leads to; None where there is nothing."""
+    """The identity of what a path leads to; None if there is nothing."""
     try:
         found = path.stat()
     except OSError:
@@ -119,7 +120,7 @@ def _refuse_inside(output: Output, folder: Path, source: Path) -> None:
 
 
 def _folders(source: Path) -> Iterator[tuple[Identity, Path, list[os.DirEntry[str]]]]:
-    """The folders that a search enters, each once, whatever links lead to them, with what is in them."""
+    """The folders that a search enters, each once even if several links lead to it, with their entries."""
     seen: set[Identity] = set()
     waiting = [source]
     while waiting:
@@ -132,7 +133,7 @@ def _folders(source: Path) -> Iterator[tuple[Identity, Path, list[os.DirEntry[st
         yield identity, folder, entries
         folders = [each for each in entries if _is_folder(each)]
         if any(each.name == PARTS for each in folders) and is_run_directory(folder):
-            # It is not searched: it names its files, and all of them are here and there.
+            # A run directory is not searched: its manifest names its files, which are all here and in `parts`.
             waiting.append(folder / PARTS)
         else:
             waiting += [path for each in folders if is_searched(path := Path(each))]
@@ -143,18 +144,18 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             return list(entries)
     except OSError:
-        return []  # the reader says so
+        return []  # the reader will report it
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        return False  # a link that leads in a circle
+        return False  # a circular link
 
 
 def _is_read(path: Path, source: Path) -> bool:
-    """Whether a file in a folder that is read is an input: by itself, or as a part of a folder that is one."""
+    """Whether a file in a folder that is read is an input: on its own, or as part of a folder that is one."""
     for folder in path.parents:
         if is_run_directory(folder):
             return path.relative_to(folder).parts[0] in OWN_NAMES
@@ -171,5 +172,5 @@ def _claimed(path: Path) -> bool:
     except UnknownFormat:
         return False
     except ReadError:
-        pass  # a damaged recording is one, too
+        pass  # a damaged recording is still a recording
     return True

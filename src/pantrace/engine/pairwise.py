@@ -1,4 +1,4 @@
-"""Pairwise judging: the answers of two sides to the same question, shown without names, in both orders."""
+"""Pairwise judging: a judge sees the answers of two sides to the same question, without names, in both orders."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ SHARE = Scale(low=0, high=1)
 
 @dataclass
 class Preferences:
-    """What became of the pairs of one rubric."""
+    """The results of one rubric."""
 
     rubric: str
     pairs: int = 0
     unscored: int = 0
     swayed: int = 0
-    """Pairs whose verdict went with the place of an answer, not with the answer: they count as equal."""
+    """Pairs whose verdict followed the position of an answer and not its content: they count as ties."""
     preferred: dict[str, list[float]] = field(default_factory=dict)
     """Case -> how much the second side is preferred, from -1 to 1, one for each trial."""
 
 
 def pairwise_rubrics(rubrics: Iterable[AnyRubric]) -> list[Rubric]:
-    """The rubrics, if all of them compare two answers."""
+    """The rubrics; a UsageError unless all of them compare two answers."""
     found = []
     for rubric in rubrics:
         if not isinstance(rubric, Rubric) or not rubric.pairwise:
@@ -42,7 +42,7 @@ def pairwise_rubrics(rubrics: Iterable[AnyRubric]) -> list[Rubric]:
 def prefer(
     first: Iterable[Sample], second: Iterable[Sample], case_of: Callable[[Sample], str], rubric: Rubric, run: Bench
 ) -> Preferences:
-    """Ask about each case that both sides answered; the trials of a case are paired in their order."""
+    """Ask about each case that both sides answered; the trials of a case are paired in order."""
     found = Preferences(rubric.name)
     pairs = list(_pairs(_answers(first, case_of), _answers(second, case_of)))
     both = (sample for case, one, two in pairs for sample in (_pair(case, one, two), _pair(case, two, one)))
@@ -53,13 +53,14 @@ def prefer(
         if not isinstance(one.value, (int, float)) or not isinstance(two.value, (int, float)):
             found.unscored += 1
             continue
+        # The two orders should have opposite signs. The same sign twice means that the judge chose a position.
         found.swayed += one.value * two.value > 0
         found.preferred.setdefault(case, []).append((one.value - two.value) / (2 * highest))
     return found
 
 
 def add_preferences(sides: Sequence[Side], found: Preferences, rubric: Rubric, model: str | None) -> None:
-    """The share of a comparison that each side won, as a score of both: half each where they are equal."""
+    """The share of each comparison that a side won, as a score of both sides; half each for a tie."""
     maker = Maker(name=rubric.name, kind="rubric", version=rubric.version, model=model)
     for side, sign in zip(sides, (-1, 1), strict=True):
         for case, preferences in found.preferred.items():
@@ -71,14 +72,14 @@ def add_preferences(sides: Sequence[Side], found: Preferences, rubric: Rubric, m
 
 
 def _answers(samples: Iterable[Sample], case_of: Callable[[Sample], str]) -> dict[str, list[Sample]]:
-    """The answers of a side by case; only what a judge may see of them is kept."""
+    """The answers of a side by case, reduced to what a judge may see."""
     found: dict[str, list[Sample]] = {}
     for sample in samples:
         answer = final_response(sample.trajectory) if sample.trajectory is not None else None
         if answer is not None:
-            told = judge_inputs_of(sample)
-            # Whose it is is not told: no agent, no label, no id of the case.
-            shown = Case(question=told.question, context=told.context, goal=told.goal)
+            given = judge_inputs_of(sample)
+            # The judge must not know whose answer it is: no agent, no label, no id of the case.
+            shown = Case(question=given.question, context=given.context, goal=given.goal)
             bare = Sample(id="", case=shown, trajectory=Trajectory(response=answer))
             found.setdefault(case_of(sample), []).append(bare)
     return found

@@ -1,4 +1,4 @@
-"""Pile parts: many inputs done part by part, with the same notes as if they were read in a row (`engine.read`)."""
+"""Many inputs processed in parts, with the same notes as if they were read one after the other (`engine.read`)."""
 
 from __future__ import annotations
 
@@ -24,42 +24,44 @@ from .twice import Twice
 
 @dataclass(kw_only=True)
 class PartNotes:
-    """What reading a part came across."""
+    """What was noticed while a part was read."""
 
     samples: int = 0
     broken: list[ReadError] = field(default_factory=list)
     results: list[tuple[str, Aggregate]] = field(default_factory=list)
-    """Aggregates that the run stores itself, told by its first part."""
+    """Aggregates that the run itself stores; only its first part has them."""
     references: References | None = None
-    """Only what was counted."""
+    """Only the counts, so that the references are not sent back with each part."""
     selection: Selection = field(default_factory=Selection)
     twice: Twice = field(default_factory=Twice)
 
 
 @dataclass(kw_only=True)
 class PileTask:
-    """What a task over a pile needs to read one part of it."""
+    """What a task over many inputs needs to read one part."""
 
     selection: Selection
     sub_agents: bool
-    """Whether each sub-agent is a sample of its own, too."""
+    """Whether each sub-agent is also a sample of its own."""
     references: References | None = None
     names: Mapping[str, str] = field(default_factory=dict)
-    """What inputs are called, where there are several."""
+    """Names of the inputs, if there are several."""
 
     def read(self, part: InputPart, found: PartNotes, use: Callable[[str, Iterable[Sample]], None]) -> None:
-        """Hand the wanted samples of a part and the name of their run to `use`, and note what reading comes across."""
+        """Pass the selected samples of a part and the name of their run to `use`, and note what happens on the way."""
         references = self.references.fresh() if self.references is not None else None
         found.selection = self.selection.fresh()
         try:
             run = open_part(part, found.broken.append)
             name = self.names.get(part.path) or run.name or Path(part.path).name
+            # Every part opens the same header, which must count once.
             if part.number == 0:
                 found.results = [(name, each) for each in run.results]
             all_samples = found.twice.watch(run.samples, part.path) if self.names else run.samples
             samples = found.selection.wanted(split_children(all_samples) if self.sub_agents else all_samples)
             use(name, samples if references is None else map(references.join, samples))
         except ReadError as error:
+            # A single input that cannot be read is an error; one of several is left out and reported.
             if not self.names:
                 raise
             found.broken.append(error)
@@ -73,7 +75,7 @@ Done = TypeVar("Done", bound=PartNotes, covariant=True)
 
 
 class PartsTask(Protocol[Done]):
-    """A `PileTask` that gives what a part came to."""
+    """A `PileTask` that yields the results of a part."""
 
     selection: Selection
     references: References | None
@@ -91,13 +93,14 @@ def done_parts(
     *,
     span_bytes: int = SPAN_BYTES,
 ) -> Iterator[Done]:
-    """What each part comes to, in their order; notes, selection and references of the task count along."""
+    """The results of each part, in order; notes, selection and references of the task add up their counts."""
     opened = [*inputs(paths, format_name, notes)]
     if not opened:
         where = ", ".join(str(path) for path in paths)
         raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
     if len(opened) > 1:
         shared = Counter(path.name for path, _, _ in opened)
+        # The file's name is enough unless two inputs share it.
         task.names = {str(path): path.name if shared[path.name] == 1 else str(path) for path, _, _ in opened}
     given_up: set[str] = set()
     if (watched := current_progress()) is not None:
@@ -108,6 +111,7 @@ def done_parts(
         for part, records in executor.map_parts(task, parts):
             if watched is not None:
                 watched.begin_part(part.weight)
+            # An input that was given up ends there, as if it were read in a row; later parts may be done already.
             for found in records if part.path not in given_up else ():
                 _absorb(found, part, task, notes)
                 if any(isinstance(error, GivenUp) for error in found.broken):

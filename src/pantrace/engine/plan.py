@@ -22,6 +22,7 @@ from pantrace.wire.text_file import exists, is_file, read_text
 from pantrace.wire.tool_map import tool_names
 
 from .measure import Chosen, load_plugins
+from .profile_sense import load_sensible
 from .rubric_selection import select_rubrics
 
 T = TypeVar("T")
@@ -198,13 +199,14 @@ class Ready(msgspec.Struct, frozen=True):
     """What it was prepared from."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another process as its recipe: a metric of a plugin lives in a module that only we have loaded."""
+        """Sent to another process as its recipe: a plugin's metric is in a module that only this process has loaded."""
         return _prepared_again, (self.recipe, self.hash)
 
 
 def _prepared_again(recipe: tuple[Plan, Path, str, str, tuple[Path, ...]], hash: str) -> Ready:  # noqa: A002
     plan, folder, text, name, calibrations = recipe
     found = prepare(plan, folder, text, name, calibrations=calibrations)
+    # Workers that measure by different plans would give parts that do not belong together.
     if found.hash != hash:
         raise UsageError(f"{name}: a file that it names was changed while it was being used; run the command again")
     return found
@@ -225,7 +227,7 @@ def load_plan(path: Path | None) -> tuple[Plan, str, Path]:
 def prepare(
     plan: Plan, folder: Path, text: str = "", name: str = "plan", *, calibrations: Sequence[Path] = ()
 ) -> Ready:
-    """Load all that a plan names; a UsageError with the line for what is not there."""
+    """Load everything that a plan names; a UsageError with the line number if something is missing."""
     asked = select_rubrics(plan.judge.rubrics, folder)
     checks = _checks(plan, folder, text, name, asked.measured)
 
@@ -239,8 +241,14 @@ def prepare(
     if plan.check.tool_map is not None:
         mapped = tool_names(_located(plan.check.tool_map, folder), "check.tool_map")
         rules = tuple(with_tool_map(each, mapped) for each in rules)
-    named = [named_in_plan(load_profile, each, "decide.profiles") for each in plan.decide.profiles]
-    default = named_in_plan(load_profile, plan.decide.profile, "decide.profile") if plan.decide.profile else None
+
+    def sensible(each: str) -> Profile:
+        return load_sensible(
+            each, own=[check for check, _ in checks], rules=[rule.id for f in rules for rule in f.rule]
+        )
+
+    named = [named_in_plan(sensible, each, "decide.profiles") for each in plan.decide.profiles]
+    default = named_in_plan(sensible, plan.decide.profile, "decide.profile") if plan.decide.profile else None
     profiles = {profile.name: profile for profile in [*named, *([default] if default else [])]}
     known = read_calibrations([*(folder / each for each in plan.judge.calibrations), *calibrations])
     rubrics = [each.hash for each in asked.rubrics]
@@ -251,12 +259,12 @@ def prepare(
 
 
 def profile_for(ready: Ready, name: str | None) -> Profile | None:
-    """The profile that decides a case; None when it names one that is not known, or none is to decide."""
+    """The profile that decides a case; None if it names an unknown one, or if there is nothing to decide by."""
     if name is None or not ready.plan.decide.case_profiles:
         return ready.default
     if name in ready.profiles:
         return ready.profiles[name]
-    # Built in, or none: a recording must not bring the file along by which it is decided.
+    # Only built-in names, never a path: a recording must not bring along the file by which it is decided.
     return load_profile(name) if name in profile_names() else None
 
 
@@ -274,6 +282,7 @@ def _checks(plan: Plan, folder: Path, text: str, name: str, defined: Iterable[st
         except UsageError as error:
             raise UsageError(f"{_place(text, name, 'measure.metrics')}{error}") from None
     for each in defined:
+        # Metrics of definition files come in addition, unless the plan removes them by name.
         if f"-{each}" not in plan.measure.metrics:
             wanted.setdefault(each, by_name(each))
     settings = plan.measure.settings
@@ -290,22 +299,23 @@ def _place(text: str, name: str, path: str) -> str:
 
 
 def _beside(path: str | None, folder: Path) -> Path | None:
-    """A path that the plan names: beside it, else as seen from here."""
+    """A path in the plan: relative to the plan, otherwise to the current folder."""
     if path is None:
         return None
     return folder / path if exists(folder / path) else Path(path)
 
 
 def _located(name: str, folder: Path) -> str:
-    """A file beside the plan, or a built-in name."""
+    """A file next to the plan, or a built-in name."""
     beside = folder / name
     return str(beside) if is_file(beside) else name
 
 
 def _named_files(plan: Plan, folder: Path) -> list[str]:
-    """Hashes of the files that metrics come from or are set by: plugins, prices, contracts."""
+    """Hashes of the files that contain metrics or their settings: plugins, prices, contracts."""
     values = [value for settings in plan.measure.settings.values() for value in settings.values()]
     named = [folder / path for path in plan.measure.plugins]
+    # Any text may be a path; a long one is not, and asking the system about it would raise an error.
     named += [Path(value) for value in values if isinstance(value, str) and len(value) < 250]
     return [sha256(path.read_bytes()).hexdigest() for path in named if is_file(path)]
 
@@ -331,12 +341,13 @@ def _hash(
     calibrations: Calibrations,
     files: list[str],
 ) -> str:
-    """Changes when anything changes that results depend on: the plan, of metrics, rules, profiles, pantrace."""
+    """Changes when anything changes that results depend on: the plan, metrics, rules, profiles, pantrace itself."""
     usual = JudgeTable()
-    # How judges are reached, how much may be spent on them, and who made the recordings changes no result.
+    # How judges are reached, what may be spent on them, and how recordings were made does not change results: a higher
+    # budget must continue a run and not start a new one.
     judge = msgspec.structs.replace(plan.judge, **{name: getattr(usual, name) for name in _REACHING})
     described = [
-        # By name: the package itself stands above this room.
+        # Imported by name, because the package is above this layer.
         import_module("pantrace").__version__,
         msgspec.structs.replace(plan, judge=judge, run=RunTable()),
         [(check.name, check.version, settings) for check, settings in checks],
@@ -345,4 +356,5 @@ def _hash(
         list(profiles.values()),
         calibrations,
     ]
+    # Without files the list is as it was in earlier versions, so that their run directories can be continued.
     return sha256(encode([*described, files] if files else described)).hexdigest()

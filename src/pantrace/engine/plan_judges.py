@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pantrace.errors import UsageError
 from pantrace.judges import AnyRubric, is_managed, load_any_rubric, rubric_names
 from pantrace.model import Sample, Score
-from pantrace.store import Result, RunDirectory, column_value
+from pantrace.store import KnownParts, Result, column_value
 
 from .evaluate_sample import evaluate_sample
+from .judged_counts import JudgedCounts
 from .plan import Ready
 
 if TYPE_CHECKING:  # slow to load; most workers ask no judge
@@ -25,6 +26,7 @@ class Judges:
     def __init__(self, ready: Ready, bench: Bench | None):
         self.ready = ready
         self.bench = bench
+        self._counts = JudgedCounts()
         self._loop: EventLoop | None = None
 
     def __enter__(self) -> Judges:
@@ -37,8 +39,13 @@ class Judges:
     def __exit__(self, *_: object) -> None:
         if self._loop is not None:
             with self._loop:
-                if self.bench is not None and self.bench.providers is not None:
-                    self._loop.run(self.bench.providers.close())
+                if self.bench is not None:
+                    self._loop.run(self.bench.close())
+
+    def take_counts(self) -> JudgedCounts | None:
+        """What was counted since this was last asked for; None where nothing was judged."""
+        counts, self._counts = self._counts, JudgedCounts()
+        return counts if counts.statuses else None
 
     def results(self, samples: list[Sample]) -> Iterator[Result]:
         """Samples with all their scores and decisions."""
@@ -53,7 +60,7 @@ class Judges:
         found = self._loop.run(self._ask(samples))
         for scores in found:
             for score in scores:
-                self.bench.count(score)
+                self._counts.count(score)
         return found
 
     async def _ask(self, samples: list[Sample]) -> list[list[Score]]:
@@ -78,10 +85,12 @@ class Judges:
         return [*await judge_one(sample, list(rubrics.values()), bench), *unknown]
 
 
-def lacks_answers(directory: RunDirectory, part: str) -> bool:
+def lacks_answers(known: KnownParts, part: str) -> bool:
     """Whether a part has a score that no judge has answered for yet: a budget that ran out, a server that was down, a
-    cache that did not know. A reply that could not be used was an answer."""
-    rows = directory.rows(part, "scores", "maker_kind", "details", only=("status", ("unscored",)))
+    cache that did not know. A reply that could not be used was an answer. A damaged part is made again anyway."""
+    if known.damage(part):
+        return False
+    rows = known.rows(part, "scores", "maker_kind", "details", only=("status", ("unscored",)))
     return any(
         kind == "rubric" and details and _unanswered(column_value(details, dict[str, Any])) for kind, details in rows
     )

@@ -34,7 +34,7 @@ Kind = Literal["comparison", "distribution", "paired", "passk"]
 
 
 def label_names(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> list[str]:
-    """A name for each evaluation: those given, as many as there are evaluations, or the files' own, told apart."""
+    """A name for each evaluation: the given labels, one for each, or distinct names made from the files."""
     if labels:
         if len(labels) != len(evaluations):
             raise UsageError(f"there are {len(evaluations)} evaluations and {len(labels)} labels; give one for each")
@@ -42,6 +42,7 @@ def label_names(evaluations: Sequence[Evaluation], labels: Sequence[str]) -> lis
             raise UsageError("two labels are the same; their bars would look alike")
         return list(labels)
     names = [each.name for each in evaluations]
+    # Results of several runs often have the same file name, in folders of different names.
     if len(set(names)) < len(names):
         names = [f"{Path(each.path).absolute().parent.name}_{each.name}" for each in evaluations]
     seen: dict[str, int] = {}
@@ -59,7 +60,7 @@ def figure(
     title: str | None = None,
     cluster: str | None = None,
 ) -> Figure:
-    """The figure of that kind; a UsageError that says what it needs. `cluster` is what evaluations were read with."""
+    """The figure of that kind; a UsageError that says what is missing. `cluster` is what evaluations were read with."""
     if cluster is not None and kind != "paired":
         raise UsageError(f"--cluster is for --kind paired; a {kind} plot does not use it")
     _known(evaluations, metrics)
@@ -97,8 +98,8 @@ def _single(evaluations: Sequence[Evaluation], metrics: Sequence[str], kind: str
 
 
 def _present(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Metrics that any evaluation has a value of, in the order of the first that has them; of the many measures of
-    ours, the headlines."""
+    """Metrics for which any evaluation has a value, in order of appearance; of our many measures, only the
+    headlines."""
     names = dict.fromkeys(name for each in evaluations for name, found in each.metrics.items() if found.headline)
     return [name for name in names if any(_estimate(each, name) is not None for each in evaluations)]
 
@@ -153,6 +154,7 @@ def _distribution(metric: str, measured: Sequence[MetricValues], labels: Sequenc
         )
         for each, label in zip(measured, labels, strict=True)
     ]
+    # One axis for all evaluations, so one scale.
     scale = next((each.scale for each in measured if each.scale is not None), None)
     verdicts = all(each.binary for each in measured if each.values)
     return distribution(metric, series, scale=scale, verdicts=verdicts, title=title)
@@ -195,6 +197,7 @@ def _paired(
     return paired(
         metric,
         pairs,
+        # As in `compare`, so that figure and table give the same interval.
         difference_of_cases(before, after, binary, clusters, scale),
         labels=(labels[0], labels[1]),
         better=scale.better if scale is not None else None,
@@ -209,6 +212,7 @@ def _passk(metric: str, measured: Sequence[MetricValues], labels: Sequence[str],
         tasks = [(len(passed), sum(passed)) for passed in each.passes.values()]
         if not tasks:
             raise UsageError(f"{label}: the scores of {metric} say neither pass nor fail, so nothing can be counted")
+        # As far as any task goes; for large k only a few tasks are left, and the interval shows it.
         longest = max(trials for trials, _ in tasks)
         curves.append(Curve(label=label, estimates=tuple(pass_k(tasks, k, pass_hat_k) for k in range(1, longest + 1))))
         sizes.append(str(len(tasks)))
@@ -216,17 +220,18 @@ def _passk(metric: str, measured: Sequence[MetricValues], labels: Sequence[str],
     if max(len(curve.estimates) for curve in curves) < 2:
         raise UsageError("no case was tried more than once, so there is only pass^1: try --kind comparison")
     listed = [f"{label} {size}" for label, size in zip(labels, sizes, strict=True)]
-    tasks_told = f"{sizes[0]} tasks" if len(set(sizes)) == 1 else f"Tasks: {', '.join(listed)}"
+    counts = f"{sizes[0]} tasks" if len(set(sizes)) == 1 else f"Tasks: {', '.join(listed)}"
+    # A list of more than six does not fit above the figure.
     if len(set(sizes)) > 1 and len(sizes) > 6:
-        tasks_told = f"{min(sizes, key=int)} to {max(sizes, key=int)} tasks each"
-    notes = [f"{tasks_told}. Lines: 95 % intervals (Wilson over tasks)."]
+        counts = f"{min(sizes, key=int)} to {max(sizes, key=int)} tasks each"
+    notes = [f"{counts}. Lines: 95 % intervals (Wilson over tasks)."]
     if uneven:
         notes.append("Tasks with fewer than k trials are left out of pass^k.")
     return pass_curve(curves, metric=metric, title=title, subtitle=notes)
 
 
 def kind_of(target: Path) -> str:
-    """What a file's name says of the picture to write."""
+    """The kind of picture, from the suffix of the file."""
     suffix = target.suffix.removeprefix(".")
     kind = "vl.json" if suffix == "json" else suffix
     if kind not in KINDS:
@@ -244,7 +249,7 @@ def save(
     height: float | None = None,
     dpi: int = DPI,
 ) -> None:
-    """Write a picture, of the kind that its name says if none is given; it appears when it is complete."""
+    """Write a picture, of the kind of its suffix if none is given; the file appears when it is complete."""
     picture = render(drawn, kind or kind_of(target), width=width, height=height, dpi=dpi)
     with writing(target) as file:
         file.write(picture)

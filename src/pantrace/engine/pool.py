@@ -70,6 +70,9 @@ class Pool:
         self._on_start(f"{self._jobs} processes")
         yield from _Mapping(self._jobs, task, parts, self._workers).results()
 
+    def listening_host(self) -> None:
+        return None
+
 
 class _Mapping:
     """One task over many parts."""
@@ -225,12 +228,15 @@ def _end_with_parent() -> None:
 
 
 def _done(task: Task, parts: list[InputPart]) -> Iterator[Any]:
-    for part in parts:
-        try:
-            yield [*task(part)]
-        except Exception as error:  # noqa: BLE001 -- it is raised where the results are awaited
-            yield sendable(error)
+    try:
+        # A task that mostly waits may do small parts together.
+        if len(parts) > 1 and (together := getattr(task, "together", None)) is not None:
+            yield from together(parts)
             return
+        for part in parts:
+            yield [*task(part)]
+    except Exception as error:  # noqa: BLE001 -- it is raised where the results are awaited
+        yield sendable(error)
 
 
 def sendable(error: Exception) -> Exception:

@@ -1,4 +1,4 @@
-"""Power: how many cases a comparison needs, or what so many cases can see, from assumptions or from runs that exist."""
+"""Power: how many cases a comparison needs, or what a number of cases can show, from assumptions or existing runs."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from .compare_side import Side, address_among
 from .table import Table, Tabular
 
 BETWEEN = 1 / 9
-"""Variance of what a change does to a case: Miller's example (Adding Error Bars to Evals, 2024)."""
+"""Variance of a change's effect on a case: Miller's example (Adding Error Bars to Evals, 2024)."""
 WITHIN = 1 / 6
-"""Variance of one pass or fail: the mean of p (1 - p) when the cases' own pass rates lie evenly between 0 and 1."""
+"""Variance of one pass or fail: the mean of p (1 - p) if the cases' pass rates are spread evenly from 0 to 1."""
 CORRELATION = 0.9
-"""How alike the cases' own means are taken to be under both conditions, where only one run is known."""
+"""Assumed correlation of the cases' means under both conditions, if only one run is known."""
 
 
 class Plan(Record, Tabular, frozen=True, kw_only=True):
-    """The size of a comparison, and on which assumptions it rests."""
+    """The size of a comparison, and its assumptions."""
 
     delta: float | None
-    """The difference; None where no difference is found by so few."""
+    """The difference; None if so few cases cannot find any."""
     cases: int | None
-    """None where no number of cases is enough."""
+    """None if no number of cases is enough."""
     trials: int
     """Per case, on each side."""
     power: float
@@ -55,7 +55,7 @@ class Plan(Record, Tabular, frozen=True, kw_only=True):
     spread: Spread
     assumptions: tuple[str, ...]
     ways: tuple[Option, ...] = ()
-    """Cases against trials per case, when a difference is asked for and trials have noise."""
+    """Cases against trials per case, if a difference is given and trials have noise."""
     cheapest: Option | None = None
 
     __repr__ = Tabular.__repr__
@@ -68,7 +68,7 @@ class Plan(Record, Tabular, frozen=True, kw_only=True):
         return plain
 
     def table(self) -> Table:
-        """The ways to reach it: cases against trials per case; one row where there is only one way."""
+        """The ways to reach it: cases against trials per case; one row if there is only one way."""
         columns: dict[str, type] = {"cases": int, "trials_per_case": int, "trials_in_all": int, "cost": float}
         rows = [(each.cases, each.trials, 2 * each.trials * each.cases, each.cost) for each in self.ways]
         if not rows:
@@ -116,6 +116,7 @@ def power(
         if metric is not None or cluster is not None:
             raise UsageError("--metric and --cluster go with --run DIR")
         spread, assumptions = _assumed(variance, sampling_variance, scores)
+    # Usually 5 points typed as 5.
     if delta is not None and abs(delta) > 1 and spread.pass_or_fail:
         raise UsageError(f"--delta {delta:g}: two shares differ by at most 1 (5 points are 0.05; --scores for others)")
     exact = spread.pass_or_fail and trials == 1
@@ -132,6 +133,7 @@ def power(
         enough = planned_cases(delta, spread, trials, alpha, wanted)
         if enough == inf:
             raise UsageError(f"no number of cases shows a difference of {delta:g} with these variances")
+        # Rounded up, but a formula that gives 100.0000000001 means 100.
         cases = max(2, ceil(enough - 1e-9))
     return Plan(
         delta=size,
@@ -157,7 +159,7 @@ def _refuse_nonsense(
 ) -> None:
     if delta is None and cases is None:
         raise UsageError("name a difference to detect (--delta 0.05), a number of cases (--cases 200), or both")
-    # Not `delta == 0`: nan and infinity are no differences either.
+    # Not `delta == 0`: NaN and infinity are not differences either.
     if delta is not None and not 0 < abs(delta) < inf:
         raise UsageError(
             f"--delta {delta:g} can never be seen" if delta == 0 else f"--delta {delta} is not a difference"
@@ -175,18 +177,19 @@ def _refuse_nonsense(
 def _assumed(variance: float | None, sampling_variance: float | None, scores: bool) -> tuple[Spread, tuple[str, ...]]:
     between = BETWEEN if variance is None else variance
     within = (0.0 if scores else WITHIN) if sampling_variance is None else sampling_variance
-    told = [
+    assumptions = [
         "both runs have the same cases, and the cases are independent",
         f"the effect of the change on a case has variance {between:.3g}" + _default(variance, "Miller's example"),
     ]
     if scores:
-        told.append(f"one trial of a case has variance {within:.3g}" + _default(sampling_variance, "no noise"))
+        assumptions.append(f"one trial of a case has variance {within:.3g}" + _default(sampling_variance, "no noise"))
     else:
         why = "pass rates of cases are spread evenly from 0 to 1"
-        told.append(f"pass or fail; one trial of a case has variance {within:.3g}" + _default(sampling_variance, why))
+        noise = f"pass or fail; one trial of a case has variance {within:.3g}"
+        assumptions.append(noise + _default(sampling_variance, why))
         if not within:
-            told.append("a case passes or fails the same each time it is tried")
-    return Spread(between=between, within=within, pass_or_fail=not scores), tuple(told)
+            assumptions.append("a case passes or fails the same each time it is tried")
+    return Spread(between=between, within=within, pass_or_fail=not scores), tuple(assumptions)
 
 
 def _default(given: float | None, why: str) -> str:
@@ -208,20 +211,20 @@ def _spread_of_runs(
         common = [case for case in one if case in two]
         if len(common) < 2:
             raise UsageError(f"{names} have fewer than two cases with {name} in common")
-        between, within, told = _of_two([one[case] for case in common], [two[case] for case in common])
+        between, within, notes = _of_two([one[case] for case in common], [two[case] for case in common])
         values = {case: mean_of(two[case]) - mean_of(one[case]) for case in common}
     else:
         if len(one) < 2:
             raise UsageError(f"{names} has fewer than two cases with {name}")
-        between, within, told = _of_one(list(one.values()), correlation)
+        between, within, notes = _of_one(list(one.values()), correlation)
         values = {case: mean_of(each) for case, each in one.items()}
     kind = "pass or fail" if pass_or_fail else "scores"
-    told = [f"{name} as in {names}: {kind}, {len(values):,} cases", *told]
+    notes = [f"{name} as in {names}: {kind}, {len(values):,} cases", *notes]
     effect = 1.0
     if cluster is not None:
         effect = _design_effect(values, clusters_of_both(sides[0], sides[-1]))
-        told.append(f"cases of one {cluster} belong together: {effect:.3g} of them are worth one (design effect)")
-    return Spread(between=between, within=within, pass_or_fail=pass_or_fail, design_effect=effect), tuple(told)
+        notes.append(f"cases of one {cluster} belong together: {effect:.3g} of them are worth one (design effect)")
+    return Spread(between=between, within=within, pass_or_fail=pass_or_fail, design_effect=effect), tuple(notes)
 
 
 def _metric(sides: Sequence[Side], metric: str | None) -> str:
@@ -238,14 +241,16 @@ def _metric(sides: Sequence[Side], metric: str | None) -> str:
 
 
 def _of_one(cases: Sequence[Sequence[float]], correlation: float) -> tuple[float, float, list[str]]:
-    """Variances from one run: what cases are on their own, where repeats tell it from chance."""
+    """Variances from one run: between cases and, if there are repeats, within a case."""
     total, (within, often) = _variance([mean_of(each) for each in cases]), _within(cases)
     if within is None:
-        told = (
+        notes = (
             f"cases differ with variance {total:.3g}; without repeats, a second run is assumed to differ as much again"
         )
-        return 2 * total, 0.0, [told, "repeats, or a second --run, would show how alike they are"]
+        return 2 * total, 0.0, [notes, "repeats, or a second --run, would show how alike they are"]
+    # The means of cases also vary by the noise of their trials, which is not a difference between cases.
     own = max(0.0, total - within * often)
+    # The variance of a difference of two means with equal variance and this correlation.
     between = 2 * own * (1 - correlation)
     return (
         between,
@@ -259,15 +264,16 @@ def _of_one(cases: Sequence[Sequence[float]], correlation: float) -> tuple[float
 
 
 def _of_two(one: Sequence[Sequence[float]], two: Sequence[Sequence[float]]) -> tuple[float, float, list[str]]:
-    """Variances from two runs: of the differences, and of single trials where cases were repeated."""
+    """Variances from two runs: of the differences and, if cases were repeated, of single trials."""
     total = _variance([mean_of(after) - mean_of(before) for before, after in zip(one, two, strict=True)])
     (first, often_first), (second, often_second) = _within(one), _within(two)
     if first is None or second is None:
         return total, 0.0, [f"differences have variance {total:.3g}, one trial per case as in these runs"]
+    # Miller's formula has one variance for the trials of both sides.
     within = (first + second) / 2
     between = max(0.0, total - first * often_first - second * often_second)
-    told = f"one trial of a case has variance {within:.3g}, the effect of the change on a case {between:.3g}"
-    return between, within, [told]
+    notes = f"one trial of a case has variance {within:.3g}, the effect of the change on a case {between:.3g}"
+    return between, within, [notes]
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -276,7 +282,7 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def _within(cases: Sequence[Sequence[float]]) -> tuple[float | None, float]:
-    """The variance of one trial, pooled over repeated cases (None where there are none), and the mean of 1 / trials."""
+    """The variance of one trial, pooled over repeated cases (None if there are none), and the mean of 1 / trials."""
     often = fsum(1 / len(each) for each in cases) / len(cases)
     freedom = sum(len(each) - 1 for each in cases)
     if not freedom:
@@ -285,9 +291,10 @@ def _within(cases: Sequence[Sequence[float]]) -> tuple[float | None, float]:
 
 
 def _design_effect(values: dict[str, float], clusters: dict[str, str]) -> float:
-    # A tuple: a case must not fall into a cluster of the same name.
+    # A tuple, so that a case without a cluster cannot fall into a cluster that has its name.
     sums = sums_of(list(values.values()), [(case in clusters, clusters.get(case, case)) for case in values])
     plain = _variance(list(values.values())) / len(values)
     if len(sums) < 2 or plain == 0:
         return 1.0
+    # Never below 1: a plan must not count on clusters that happen to differ less than single cases.
     return max(1.0, cluster_mean(list(sums.values())).error ** 2 / plain)

@@ -97,6 +97,10 @@ class RayCluster:
                 raise found
             yield part, found
 
+    def listening_host(self) -> str:
+        """Where nodes reach this process: as Ray itself has it."""
+        return _LOOPBACK if self._folder is not None else str(self._ray.util.get_node_ip_address())
+
 
 def _knock(address: str) -> None:
     """A PantraceError where nobody answers: Ray itself would try for many minutes."""

@@ -1,4 +1,4 @@
-"""Read: a file, a directory or many of them as one run of lazily read samples."""
+"""Read: files and directories as one run, whose samples are read lazily."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from pantrace.errors import ReadError, UnknownFormat
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
 from pantrace.places import path_at
-from pantrace.store import FILES, RECORDINGS, WORKSPACES, RunDirectory, is_run_directory
-from pantrace.wire.claimed_files import either, inside, of_patterns
+from pantrace.store import is_run_directory
 from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
 from pantrace.wire.input_span import Span
@@ -25,51 +24,54 @@ from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 
 from .balance import Balance
+from .run_format import RUN_DIRECTORY, unfinished_words
 from .search import Found, Ignored, Search
 from .sound import sound
 from .twice import Twice
 
 OnHeader = Callable[[str, RunHeader], None]
-"""Takes the name of an input and all that its run says beside its samples."""
+"""Called with the name of an input and the header of its run."""
 
 
 def _nobody_asks(_name: str, _header: RunHeader) -> None:
-    """By name, so that notes can be sent to another process."""
+    """A function with a name, because a lambda cannot be sent to another process with the notes."""
 
 
 @dataclass
 class Notes:
-    """What reading a pile came across; filled while its samples are iterated."""
+    """What was noticed while inputs were read; filled while the samples are iterated."""
 
     on_broken: OnBroken = raise_broken
     """What to do with a broken record: raise, or count it (`keeping`)."""
     broken: list[ReadError] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
-    """What is not read in a directory, each with the reason."""
+    """What is not read in a directory, with the reason."""
     belonging: Counter[Path] = field(default_factory=Counter)
-    """How many files belong to an input, where they are more than the input itself."""
+    """How many files belong to an input, if there are more than the input itself."""
     formats: dict[str, int] = field(default_factory=dict)
     """Samples read, by format."""
     reading: str | None = None
-    """Name of the run whose samples are being read: its own, or in a pile of several that of its file."""
+    """Name of the run whose samples are being read: its own, or that of its file if there are several inputs."""
     results: list[tuple[str, Aggregate]] = field(default_factory=list)
-    """Aggregates that the runs read so far store themselves, with the names of these runs."""
+    """Aggregates stored in the runs read so far, with the names of these runs."""
     on_header: OnHeader = _nobody_asks
-    """What to do with the headers of several inputs, of which a pile keeps only the samples."""
+    """What to do with the headers of several inputs, of which only the samples are kept."""
     twice: Twice = field(default_factory=Twice)
-    """Recordings that are there in two files."""
+    """Recordings that are in two files."""
+    unfinished: list[str] = field(default_factory=list)
+    """Run directories whose evaluation has not ended, each with a sentence."""
     unread: Balance | None = None
-    """What the sources say and no sample holds; None: nobody asks."""
+    """What is in the sources but in no sample; None if it is not measured."""
 
     @classmethod
     def keeping(cls) -> Notes:
-        """Notes that count broken records and go on."""
+        """Notes that count broken records and continue."""
         notes = cls()
         notes.on_broken = notes.broken.append
         return notes
 
     def unread_words(self) -> str:
-        """What could not be read, behind a sentence that says that there is nothing; else nothing."""
+        """What could not be read, to be added to a sentence; empty if everything was."""
         if not self.broken:
             return ""
         more = f", and {len(self.broken) - 1:,} more" if len(self.broken) > 1 else ""
@@ -86,8 +88,8 @@ class Notes:
 def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = raise_broken) -> Run:  # noqa: A002
     """Read a file or a directory of any known format.
 
-    The samples are read while they are iterated, one at a time; iterated again, they are read again, and broken records
-    are told again. A broken record raises a ReadError, or goes to `on_broken` and is left out."""
+    The samples are read while they are iterated, one at a time. A second iteration reads them again, and reports broken
+    records again. A broken record raises a ReadError, or goes to `on_broken` and is left out."""
     path = path_at(path)
 
     def opened() -> Run:
@@ -106,7 +108,8 @@ def read(path: str | Path, *, format: str | None = None, on_broken: OnBroken = r
 
 
 class Samples:
-    """The samples of an input. Each iteration reads them: the first from what is open already, the next from anew."""
+    """The samples of an input. Each iteration reads them: the first from the file that is already open, the next from
+    the beginning again."""
 
     def __init__(self, opened: Iterable[Sample], again: Callable[[], Iterable[Sample]]):
         self._opened: Iterable[Sample] | None = opened
@@ -121,7 +124,7 @@ class Samples:
 
 
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken, span: Span | None = None) -> Run:
-    """Open one input of a known format, or one span of it; what does not fit the model is left out."""
+    """Open one input of a known format, or one span of it; samples that break the model's promises are left out."""
     patience = _Patience(path, on_broken)
     if chosen.open is not None:
         run = sound(_opened(path, chosen, patience.broken, span), chosen, path, patience.broken)
@@ -135,15 +138,15 @@ def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken, span
 
 
 IN_A_ROW = 1_000
-"""Broken records one after another, after which the rest of an input is not read: it is not what it seems to be."""
+"""After this many broken records in a row, the rest of an input is not read: its format is probably another one."""
 
 
 class GivenUp(ReadError):
-    """The last error of an input."""
+    """The rest of an input is not read."""
 
 
 class _Patience:
-    """Tells broken records to whoever keeps them, and gives an input up that seems to hold nothing else."""
+    """Reports broken records, and gives up on an input that seems to have nothing else."""
 
     def __init__(self, path: Path, on_broken: OnBroken):
         self._path = str(path)
@@ -164,7 +167,7 @@ class _Patience:
                 self._row = 0
                 yield sample
         except ReadError as error:
-            # The file breaks off, or is given up: what was read so far stands.
+            # The file is cut off, or we gave up on it: what was read before is kept.
             self._on_broken(error)
 
 
@@ -187,12 +190,13 @@ def _row_samples(
 
 
 UNFORESEEN = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, AssertionError)
-"""What a reader or a writer ends in that meets a value which it did not expect: the input's fault before ours."""
+"""What a reader or writer raises if it meets an unexpected value. Almost always the input is wrong and not our code, so
+these become errors of the record; the original error is kept as the cause."""
 
 
 def _opened(path: Path, chosen: Format, on_broken: OnBroken, span: Span | None) -> Run:
-    """A run of a format that opens its inputs itself. What its reader stumbles over is an error of the input, in
-    words, and the rest of that input is not read."""
+    """A run of a format that opens its inputs itself. If its reader fails, that is reported as an error of the input,
+    and the rest of the input is not read."""
     assert chosen.open is not None
     try:
         if span is not None and chosen.open_span is not None:
@@ -201,7 +205,7 @@ def _opened(path: Path, chosen: Format, on_broken: OnBroken, span: Span | None) 
             run = chosen.open(path, on_broken)
     except UNFORESEEN as error:
         raise not_of_format(chosen.name, error).at(path=str(path)) from error
-    except OSError as error:  # what it says of files beside it may be a name that no file can have
+    except OSError as error:  # an input may name a neighbouring file in a way that no file system accepts
         raise read_error(path, error) from error
     return msgspec.structs.replace(run, samples=_caught(run.samples, path, chosen, on_broken))
 
@@ -220,25 +224,28 @@ def _caught(samples: Iterable[Sample], path: Path, chosen: Format, on_broken: On
 
 
 def not_of_format(name: str, error: Exception) -> ReadError:
-    """The error of a record that has not even the outline of its format."""
+    """The error for a record that does not have the basic shape of its format."""
     detail = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
     return ReadError(f"not a record of {name}: {detail}", remedy="is --from right?")
 
 
 def stamp_source(sample: Sample, source: Source) -> Sample:
-    """The sample with a note of where it was read, unless it has one."""
+    """The sample with its source, unless it has one."""
     if sample.trajectory is None or sample.trajectory.source is not None:
         return sample
     return with_source(sample, source)
 
 
 def inputs(paths: Iterable[Path], format_name: str | None, notes: Notes) -> Iterator[Found]:
-    """What is to be opened: each path that a format claims, each once. Directories are searched; what is not read in
-    them is noted."""
+    """The inputs to open: each path that a format claims, each once. Directories are searched; what is not read in them
+    is noted."""
     search = Search(partial(_recognised, format_name), format_name, notes.on_broken, notes.ignored.append)
     for path in paths:
         if path.is_dir():
-            yield from search.directory(path)
+            for each in search.directory(path):
+                if each[1] is RUN_DIRECTORY and (told := unfinished_words(each[0])) is not None:
+                    notes.unfinished.append(told)
+                yield each
         elif search.is_new(path):
             found = _named(path, format_name) if format_name is not None else detect(path)
             search.read(path)
@@ -250,8 +257,8 @@ _CONTAINERS = {"sqlite": "a SQLite database", "zip": "a zip archive"}
 
 
 def _named(path: Path, name: str) -> tuple[Format, str]:
-    """The format that somebody named for a file, unless the file is plainly a container of another one: its reader
-    would only find that it is no text."""
+    """The format that the user named for a file; an error if the file is clearly a container of another format, because
+    its reader would only say that it is not text."""
     chosen = by_name(name)
     if not path.is_file() or (what := _CONTAINERS.get((head := Head(path)).kind)) is None:
         return chosen, ""
@@ -266,7 +273,7 @@ def _named(path: Path, name: str) -> tuple[Format, str]:
 
 
 def _recognised(format_name: str | None, path: Path) -> tuple[Format, str]:
-    """The format of something in a directory. One that is named takes a directory before any other may."""
+    """The format of an entry in a directory. A named format takes precedence for directories."""
     if path.is_dir():
         if is_run_directory(path):
             return RUN_DIRECTORY, ""
@@ -275,24 +282,8 @@ def _recognised(format_name: str | None, path: Path) -> tuple[Format, str]:
     return detect(path)
 
 
-def _open_directory(path: Path, on_broken: OnBroken) -> Run:
-    return RunDirectory.open(path).run()
-
-
-RUN_DIRECTORY = Format(
-    name="run-directory",
-    title="what `pantrace eval` leaves behind",
-    spec="docs/store.md",
-    detect=lambda head: "" if is_run_directory(head.path) else None,
-    open=_open_directory,
-    claim=lambda folder: either(of_patterns(folder, *FILES), inside(folder / RECORDINGS), inside(folder / WORKSPACES)),
-    typed=True,
-)
-"""Run directories are read like any format; `eval` writes them."""
-
-
 def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes) -> Run:  # noqa: A002
-    """Many inputs as one run. One alone keeps its header; of several only the samples are taken."""
+    """Many inputs as one run. A single input keeps its header; of several, only the samples are used."""
     paths = list(paths)
     opened = list(inputs(paths, format, notes))
     if not opened:
@@ -307,7 +298,7 @@ def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes)
 
 
 def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
-    """Samples of a pile; a pile of which nothing at all could be read is an error, not an empty pile."""
+    """The samples; if nothing at all could be read, that is an error and not an empty result."""
     yield from samples
     if notes.broken and not any(notes.formats.values()):
         raise notes.broken[0]
@@ -335,7 +326,7 @@ def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[S
 
 
 def _paced(samples: Iterator[Sample], path: Path) -> Iterator[Sample]:
-    """The samples of the only input; whoever watches the pace is told of it when the first one is asked for."""
+    """The samples of the only input; the progress bar starts when the first one is requested."""
     watched = current_progress()
     if watched is not None:
         watched.expect([path])
@@ -346,7 +337,7 @@ def _paced(samples: Iterator[Sample], path: Path) -> Iterator[Sample]:
 
 
 def _open_noting(path: Path, chosen: Format, variant: str, notes: Notes) -> Run:
-    # What a run directory keeps of itself (its version, its plan) is nothing that a recording says.
+    # A run directory's own data (its version, its plan) is not part of any recording, so it is not "unread".
     if notes.unread is None or chosen is RUN_DIRECTORY:
         return open_run(path, chosen, variant, notes.on_broken)
     return notes.unread.open(path, chosen, variant, notes.on_broken, partial(open_run, path, chosen, variant))
@@ -362,7 +353,7 @@ def _counted(run: Run, chosen: Format, notes: Notes, name: str) -> Iterator[Samp
 
 
 def watch(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Iterator[Sample]:
-    """The same samples, each shown to a function as it passes."""
+    """The same samples; the function is called with each of them."""
     for sample in samples:
         on_sample(sample)
         yield sample
@@ -371,8 +362,8 @@ def watch(samples: Iterable[Sample], on_sample: Callable[[Sample], None]) -> Ite
 def split_children(
     samples: Iterable[Sample], on_staff: Callable[[Sample, Trajectory], None] = lambda _sample, _child: None
 ) -> Iterator[Sample]:
-    """Samples without sub-agents inside; each of these follows as a sample of its own. Graders and simulated users are
-    no runs of the agent: they go to `on_staff`."""
+    """Samples without sub-agents inside; each sub-agent follows as a sample of its own. Graders and simulated users are
+    not runs of the agent: they go to `on_staff`."""
     for sample in samples:
         if sample.trajectory is None or not sample.trajectory.children:
             yield sample

@@ -29,13 +29,14 @@ def recorder(
 ) -> Recorder:
     """Record an agent from inside: `with pantrace.recorder("runs/today.trace.jsonl", case="q1") as rec: ...`.
 
-    A native file takes one more sample each time. With `to`, the recording becomes a file of its own in another format
-    ("inspect", "atif", ...), which must not be there yet. `case` is an id, or the fields of a case: question,
-    reference, labels. `agent`, `model`, `instructions` and `tools` say who is recorded."""
+    A native file gets one more sample each time. With `to`, the recording becomes a separate file in another format
+    ("inspect", "atif", ...), which must not exist yet. `case` is an id, or the fields of a case: question, reference,
+    labels. `agent`, `model`, `instructions` and `tools` describe the agent that is recorded."""
     target = path_here(path)
     written = by_name(to)
     if not written.writes:
         raise UsageError(f"{to} can be read, not written")
+    # Only a native file can be appended to.
     if to != "native" and target.exists():
         raise UsageError(f"{target} already exists; a recording as {to} needs a new file")
 

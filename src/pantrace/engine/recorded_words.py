@@ -1,4 +1,4 @@
-"""Recorded words: whether a recording holds what was said, or only who acted when and at what cost."""
+"""Recorded words: whether a recording contains texts, or only who acted when and at what cost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pantrace.model import Part, Text, Thinking, ToolCall, ToolResult, Trajector
 
 
 def has_words(trajectory: Trajectory) -> bool:
-    """Whether anything is recorded of what was said and done, beside who did something when and at what cost."""
+    """Whether a recording says what was said and done, and not only who acted when and at what cost."""
     return any(_says_something(part) for step in trajectory.steps if step.kind != "note" for part in step.parts)
 
 

@@ -1,4 +1,4 @@
-"""Redact: recordings without their secrets, in their own format or another."""
+"""Redact: writes recordings without their secrets, in their own format or another."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def redact(
     on_replacement: OnReplacement,
 ) -> Report:
     """Read, replace secrets, write; the format is kept unless another is named."""
+    # Before anything is read: the input with its secrets may be the only copy.
     refuse_overwriting(paths, [Output(target, recording=True)])
     notes = Notes.keeping()
     chosen = by_name(to) if to else _own_format(paths, format)
@@ -53,7 +54,7 @@ def _own_format(paths: list[Path], format_name: str | None) -> Format:
 
 
 def _with_header(run: Run, samples: Iterable[Sample], redactor: Redactor, on_replacement: OnReplacement) -> Run:
-    """The run with a header without secrets."""
+    """The run, with secrets removed from its header."""
     header, found = redactor.record(header_of(run), "run")
     for each in found:
         on_replacement(each)

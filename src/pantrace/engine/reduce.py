@@ -1,5 +1,5 @@
-"""Reduce: what many scores come to. The mean is over cases, repeats averaged within the case; sums and ratios of sums
-stand beside it. Numbers come one by one, or as sums that a database made; here they become estimates."""
+"""Reduce: turns many scores into a few numbers. The mean is over cases, with repeats averaged within the case; sums and
+ratios of sums are next to it. Numbers arrive one by one, or as sums from a database, and become estimates here."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pantrace.stats import Estimate, TooFew
 from pantrace.stats.moments import Moments, RatioMoments, mean_of_moments, ratio_of_moments
 
 REASONS = 200
-"""Different reasons that are counted; a metric whose every reason differs must not fill the memory."""
+"""At most this many different reasons are counted: a metric with a new reason each time must not fill the memory."""
 
 
 class Total(Record, frozen=True, kw_only=True):
-    """One measure over all samples together, where that is no mean over cases."""
+    """One measure over all samples together, if that is not a mean over cases."""
 
     how: str
     """pooled: a ratio of sums; sum; rate: the share of all samples."""
@@ -31,12 +31,12 @@ class Total(Record, frozen=True, kw_only=True):
     n: int
     """Samples that have a number for it."""
     without: int
-    """Samples that have none. They are left out, not counted as zero."""
+    """Samples that have none. They are left out and do not count as zero."""
 
 
 @dataclass
 class CaseMeans:
-    """Numbers of one measure, case by case. Cases that cannot come again are not kept, so that memory stays flat."""
+    """Numbers of one measure, by case. Cases that cannot occur again are not kept, so that memory stays flat."""
 
     trials: int = 0
     lowest: float = inf
@@ -48,7 +48,7 @@ class CaseMeans:
     _repeated: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def add(self, number: float, case: str | None) -> None:
-        """One number; `case` where another number of the same case may come."""
+        """Add a number; `case` if there may be another number of the same case."""
         self.trials += 1
         self.lowest, self.highest = min(self.lowest, number), max(self.highest, number)
         self.yes_or_no = self.yes_or_no and number in (0.0, 1.0)
@@ -59,14 +59,14 @@ class CaseMeans:
             self._repeated[case] = count + 1, total + number
 
     def _take(self, number: float) -> None:
-        # Welford: stable however many there are.
+        # Welford's method: sums of squares would lose all digits of a small variance around a large mean.
         self._cases += 1
         off = number - self._mean
         self._mean += off / self._cases
         self._squares += off * (number - self._mean)
 
     def absorb(self, other: CaseMeans) -> None:
-        """Take in numbers that came together elsewhere (Chan)."""
+        """Add the numbers of another part (Chan's method)."""
         self.trials += other.trials
         self.lowest, self.highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
         self.yes_or_no = self.yes_or_no and other.yes_or_no
@@ -80,7 +80,7 @@ class CaseMeans:
             self._cases = cases
 
     def moments(self) -> Moments | None:
-        """What it all comes to; None where there is no number. Nothing can be added afterwards."""
+        """The moments; None if there is no number. Nothing can be added afterwards."""
         for count, total in self._repeated.values():
             self._take(total / count)
         self._repeated.clear()
@@ -98,7 +98,7 @@ class CaseMeans:
 
 
 def moments_of(values: Mapping[str, Sequence[float]]) -> Moments | None:
-    """The moments of numbers by case that are held anyway; exact sums, whatever the order."""
+    """The moments of numbers by case that are in memory anyway; with exact sums, independent of the order."""
     means = [fsum(each) / len(each) for each in values.values()]
     if not means:
         return None
@@ -116,19 +116,20 @@ def moments_of(values: Mapping[str, Sequence[float]]) -> Moments | None:
 
 
 def estimate_of(found: Moments | None, *, binary: bool, scale: Scale | None = None) -> Estimate | None:
-    """The mean over cases with its interval, cut where the scale ends; None where there is no number.
+    """The mean over cases with its interval, cut off at the ends of the scale; None if there is no number.
 
-    `binary`: a 0 means no and a 1 means yes; what counts may happen to count none and one."""
+    `binary`: 0 means no and 1 means yes. Without it they are counts, which may happen to be only 0 and 1."""
     if found is None:
         return None
+    # Both: declared as yes or no, and no value in between.
     share = binary and found.yes_or_no
     bounds = Scale(low=0.0, high=1.0) if share else scale
     return within(mean_of_moments(found, share=share), bounds)
 
 
 def within(estimate: Estimate, scale: Scale | None) -> Estimate:
-    """The estimate with its interval cut where the scale ends: a t interval does not know that a share ends at 1.
-    An interval of no width claims a certainty that nobody has; it is left out."""
+    """The estimate with its interval cut off at the ends of the scale: a t interval does not know that a share ends at
+    1. An interval without width claims a certainty that nobody has, so it is left out."""
     low, high = estimate.low, estimate.high
     if low is None or high is None:
         return estimate
@@ -146,7 +147,7 @@ _HOW = {"ratio": "pooled", "sum": "sum", "rate": "rate"}
 def total_of(
     measure: Measure, sums: Sums, samples: int, ratio: RatioMoments | None = None, rate: Moments | None = None
 ) -> Total | None:
-    """What a measure comes to over all samples together; None for a mean, and where nothing has a number."""
+    """The total of a measure over all samples; None for a mean, and if no sample has a number."""
     if measure.pooling == "mean":
         return None
     value, n = sums.pooled(measure)
@@ -155,6 +156,7 @@ def total_of(
     interval: Estimate | None = None
     try:
         if measure.pooling == "ratio" and ratio is not None:
+            # Cases vary, not single calls: an interval over calls would be too narrow.
             interval = ratio_of_moments(ratio, share=measure.unit == "share")
         elif measure.pooling == "rate" and rate is not None:
             interval = estimate_of(rate, binary=measure.yes_or_no, scale=measure.scale)
@@ -172,9 +174,9 @@ def total_of(
 
 
 def total_words(found: Total | None, unit: Unit | None, *, briefly: bool = False) -> str:
-    """87.5 % pooled (3 samples without); briefly, where these are counted in columns beside it: 87.5 % pooled."""
+    """87.5 % pooled (3 samples without); briefly, if another column counts them: 87.5 % pooled."""
     if found is None or found.how == "rate":
-        # A rate over samples is the mean over cases again, but for repeats.
+        # Except for repeats, a rate over samples is the mean over cases, which is shown already.
         return ""
     samples = "sample" if found.without == 1 else "samples"
     missing = f" ({found.without} {samples} without)" if found.without and not briefly else ""
@@ -182,5 +184,5 @@ def total_words(found: Total | None, unit: Unit | None, *, briefly: bool = False
 
 
 def main_reason(reasons: Counter[str]) -> str | None:
-    """The most frequent one; of several, the first that came."""
+    """The most frequent reason; of several, the first one."""
     return reasons.most_common(1)[0][0] if reasons else None

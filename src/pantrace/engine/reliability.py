@@ -10,7 +10,7 @@ from pantrace.stats import Estimate, pass_at_k, pass_hat_k
 from pantrace.stats.passk import pass_k_of_counts
 
 LONGEST = 20
-"""The largest k that is told."""
+"""The largest k that is reported."""
 
 
 class Reliability(Record, frozen=True, kw_only=True):
@@ -25,8 +25,7 @@ class Reliability(Record, frozen=True, kw_only=True):
 
 
 def reliability_of(counted: Iterable[tuple[int, int, int]]) -> Reliability | None:
-    """From how many cases have so many trials with so many successes: (trials, successes, cases). None where no case
-    was tried twice."""
+    """From (trials, successes, number of cases). None if no case was tried twice."""
     tasks: Counter[tuple[int, int]] = Counter()
     for trials, successes, cases in counted:
         tasks[trials, successes] += cases
@@ -44,7 +43,7 @@ def reliability_of(counted: Iterable[tuple[int, int, int]]) -> Reliability | Non
 def reliability_words(found: Reliability) -> str:
     """pass^1 42 %, pass^4 20 % [11, 33]; pass@4 60 %."""
 
-    def told(sign: str, k: str, estimate: Estimate) -> str:
+    def words(sign: str, k: str, estimate: Estimate) -> str:
         span = ""
         if estimate.low is not None and estimate.high is not None:
             span = f" [{100 * estimate.low:.0f}, {100 * estimate.high:.0f}]"
@@ -52,6 +51,7 @@ def reliability_words(found: Reliability) -> str:
 
     last = list(found.pass_hat)[-1]
     shown = list(dict.fromkeys(["1", "2", last]))
-    all_of = ", ".join(told("^", k, found.pass_hat[k]) for k in shown)
-    one_of = ", ".join(told("@", k, found.pass_at[k]) for k in shown[1:])
+    all_of = ", ".join(words("^", k, found.pass_hat[k]) for k in shown)
+    # pass@1 is pass^1, so it is not repeated.
+    one_of = ", ".join(words("@", k, found.pass_at[k]) for k in shown[1:])
     return f"{all_of}; {one_of} ({found.cases} cases, {found.trials} trials)"

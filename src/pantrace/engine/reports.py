@@ -26,34 +26,33 @@ from .summary import EvalSummary, MetricSummary
 def estimate_words(
     estimate: Estimate | None, unit: Unit | None = None, *, signed: bool = False, scored: int | None = None
 ) -> str:
-    """0.42 [0.3, 0.54] n=200; with a unit, 42 % [30, 54] n=200. Where `scored` stands beside it and says the same, n is
-    left out."""
+    """0.42 [0.3, 0.54] n=200; with a unit, 42 % [30, 54] n=200. If the column `scored` has the same number, n is left
+    out."""
     if estimate is None:
         return "-"
     form = "+.3g" if signed else ".3g"
 
-    def told(number: float) -> str:
+    def number_words(number: float) -> str:
         if unit is not None:
             return in_words(number, unit)
-        # 2,410 and not 2.41e+03.
+        # 2,410 instead of 2.41e+03.
         return f"{number:{'+' if signed else ''},.0f}" if 1000 <= abs(number) < 1e15 else format(number, form)
 
-    value = told(estimate.value)
+    value = number_words(estimate.value)
     # An interval of fewer than five values is so wide that it only distracts; --json has it.
     count = "" if scored == estimate.n else f" n={estimate.n}"
     if estimate.low is None or estimate.high is None or (estimate.n < 5 and estimate.method == "t"):
         return f"{value}{count}"
-    # The unit stands behind the value already.
-    ends = [
-        told(number).removesuffix(f" {'%' if unit == 'share' else unit}") for number in (estimate.low, estimate.high)
-    ]
+    # The unit is already after the value.
+    shown = "%" if unit == "share" else unit
+    ends = [number_words(number).removesuffix(f" {shown}") for number in (estimate.low, estimate.high)]
     return f"{value} [{', '.join(ends)}]{count}"
 
 
 def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> bytes:
-    """One test case for each decision (of the summary's profiles): failed, skipped when it could not be decided, else
-    passed. Its counts are samples; with a `summary`, what a gate asks for stands beside them as properties, and with
-    the sentence of a `gate`, how that went: a gate may pass although some samples failed."""
+    """One test case for each decision (of the summary's profiles): failed, skipped if it could not be decided, or
+    passed. Its counts are samples; with a `summary`, the share of cases that a gate uses is added as properties, and
+    with the sentence of a `gate`, its result: a gate may pass although some samples failed."""
     rows = [
         row
         for row in query(
@@ -61,7 +60,7 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
         ).rows
         if summary is None or row[0] in summary.profiles
     ]
-    # A report is sent to others.
+    # CI systems publish reports, and reasons can quote secrets from a recording.
     rows = Redactor().value([[*row[:4], column_value(row[4], list[str])] for row in rows])
     root = ElementTree.Element("testsuites", name="pantrace eval", tests=str(len(rows)))
     suites: dict[str, ElementTree.Element] = {}
@@ -92,13 +91,13 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
 
 
 def _add_rate(suite: ElementTree.Element, profile: str, summary: EvalSummary | None, gate: str) -> None:
-    """The share over cases, which no counting of test cases gives where a case was repeated."""
+    """Add the share of cases, which cannot be counted from the test cases if a case was repeated."""
     for each in summary.decisions if summary is not None else ():
         if each.profile == profile:
             properties = ElementTree.SubElement(suite, "properties")
-            told = {"cases": str(each.cases), "pass_rate": repr(each.pass_rate), "decisions": verdict_words(each)}
-            told |= {"gate": Redactor().text(gate)[0]} if gate else {}
-            for name, value in told.items():
+            values = {"cases": str(each.cases), "pass_rate": repr(each.pass_rate), "decisions": verdict_words(each)}
+            values |= {"gate": Redactor().text(gate)[0]} if gate else {}
+            for name, value in values.items():
                 ElementTree.SubElement(properties, "property", name=name, value=xml_text(value))
 
 
@@ -122,8 +121,9 @@ def decided_samples(
     passed: Sequence[bool | None] = (False, None, True),
     limit: int | None = None,
 ) -> list[DecidedSample]:
-    """Every decision (of these profiles, of those that went so, the first of them), failures first, then what could not
-    be decided."""
+    """Decisions, failures first, then those that could not be decided; only of these profiles, with these outcomes, and
+    at most `limit`."""
+    # In SQL, so that a run of a million samples does not have to be sorted in Python for its first ten failures.
     wanted = ["false" if each is False else "true" if each else "null" for each in passed]
     question = f"""
     select d.sample, d.epoch, x.case_id, d.profile, d.passed, d.composite, d.reasons
@@ -148,17 +148,18 @@ def decided_samples(
 
 
 def _quoted(text: str) -> str:
-    """A text in SQL."""
+    """A text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSample] = (), gate: str = "") -> str:
-    """The summary as a page that reads well in a pull request; with `decided`, each sample's decision and reasons; with
-    the sentence of a `gate`, how that went."""
-    redactor = Redactor()  # it is sent to others
+    """The summary as a page for a pull request; with `decided`, each sample's decision and reasons; with the sentence
+    of a `gate`, its result."""
+    # The page is published, and reasons can quote secrets from a recording.
+    redactor = Redactor()
     summary, decided = redactor.record(summary)[0], redactor.value(list(decided))
-    told = [f"**{as_text(redactor.text(gate)[0])}**", ""] if gate else []
-    lines = [f"# {as_text(redactor.text(title)[0])}", "", *told, f"{denominator_words(summary.denominator)}.", ""]
+    verdict = [f"**{as_text(redactor.text(gate)[0])}**", ""] if gate else []
+    lines = [f"# {as_text(redactor.text(title)[0])}", "", *verdict, f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]
         for each in summary.decisions:
@@ -172,7 +173,7 @@ def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSampl
             lines += [
                 f"- {count} × {as_text(reason)}" for reason, count in sorted(reasons, key=lambda item: -item[1])[:8]
             ]
-        lines += [f"\nRepeats, {as_text(name)}: {told}" for name, told in repeats(summary)]
+        lines += [f"\nRepeats, {as_text(name)}: {words}" for name, words in repeats(summary)]
         lines.append("")
     if decided:
         lines += ["## Samples", "", "| sample | profile | decision | why |", "|---|---|---|---|"]
@@ -197,15 +198,15 @@ def _decided_row(each: DecidedSample) -> str:
 
 
 def repeats(summary: EvalSummary) -> list[tuple[str, str]]:
-    """pass^k and pass@k of the decisions and of each headline that says yes or no, where cases were repeated."""
+    """pass^k and pass@k of the decisions and of each headline measure that is yes or no, if cases were repeated."""
     decided = [(each.profile, each.reliability) for each in summary.decisions]
     measured = [(each.metric, each.reliability) for each in summary.metrics if each.headline]
     return [(name, reliability_words(found)) for name, found in (*decided, *measured) if found is not None]
 
 
 def write_explain_report(out: Path, target: Path, profiles: Collection[str] | None = None) -> None:
-    """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons;
-    without secrets, as a report is sent to others."""
+    """A run directory as the report of the Explain policy: the evals of each case, its composite, pass and reasons.
+    Secrets are removed, because reports are passed on."""
     from .convert import write_run
 
     options, redactor = {"kind": "report"}, Redactor()
@@ -215,7 +216,7 @@ def write_explain_report(out: Path, target: Path, profiles: Collection[str] | No
 
 
 def decided_run(out: Path, profiles: Collection[str] | None = None) -> Run:
-    """The samples of a run directory with their evals and, as a score named composite, how they were decided."""
+    """The samples of a run directory with their evals and, as a score named composite, their decision."""
     directory = RunDirectory.open(out)
     return with_samples(directory.header, (_decided(each, profiles) for each in directory.results()))
 
@@ -223,7 +224,7 @@ def decided_run(out: Path, profiles: Collection[str] | None = None) -> Run:
 def _decided(result: Result, profiles: Collection[str] | None) -> Sample:
     sample = result.sample
     required = (sample.case.required_evals or ()) if sample.case is not None else ()
-    # Decisions of another profile that were made again come last.
+    # The report has room for one decision: the last one, which is that of the latest gate.
     found = [each for each in result.decisions if profiles is None or each.profile in profiles][-1:]
     composite = [_composite(each) for each in found]
     scores = [score for score in all_scores(sample, result.scores) if not composite or score.name != "composite"]

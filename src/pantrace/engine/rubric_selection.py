@@ -1,4 +1,4 @@
-"""What judges are asked: rubrics by name or file, and metrics of definition files with the rows they read."""
+"""What judges are asked: rubrics by name or file, and metrics from definition files with the rows that they read."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from pantrace.wire.text_file import is_file
 YAML = (".yaml", ".yml")
 
 Clean = Callable[[Any], Any]
-"""Takes secrets out of plain data."""
+"""Removes secrets from plain data."""
 
 
 class RubricSelection(msgspec.Struct, frozen=True):
-    """What a list of rubrics and definition files comes to."""
+    """What a list of rubrics and definition files contains."""
 
     rubrics: tuple[AnyRubric, ...] = ()
     measured: tuple[str, ...] = ()
-    """Metrics that definition files name: measured, not judged."""
+    """Metrics in definition files that are measured, not judged."""
 
 
 def select_rubrics(names: Iterable[str], folder: Path = Path()) -> RubricSelection:
     """Rubrics by name or file, metrics of FILE.json and criteria of FILE.yaml (FILE.json:NAME for one of them); files
-    lie in `folder`."""
+    are relative to `folder`."""
     found: dict[str, AnyRubric] = {}
     measured: list[str] = []
     for name in dict.fromkeys(names):
@@ -55,7 +55,7 @@ def select_rubrics(names: Iterable[str], folder: Path = Path()) -> RubricSelecti
 
 
 def rubrics_named(name: str, folder: Path = Path()) -> list[AnyRubric | LayerOneMetric]:
-    """What one name stands for."""
+    """The rubrics that one name means."""
     path, only = _split(name)
     beside = folder / path
     located = str(beside) if is_file(beside) else path
@@ -64,7 +64,7 @@ def rubrics_named(name: str, folder: Path = Path()) -> list[AnyRubric | LayerOne
     if Path(path).suffix != ".json":
         rubric = load_any_rubric(located)
         if rubric.name in check_names():
-            # Definition files have names of others, which are told apart for them; a rubric's name is one's own.
+            # Names in definition files are given, so they are made distinct; the author of a rubric can rename it.
             raise UsageError(
                 f"{located}: {rubric.name} is the name of a metric, and the scores of the two could not be told apart; "
                 f"call the rubric {rubric.name}_judge"
@@ -74,7 +74,7 @@ def rubrics_named(name: str, folder: Path = Path()) -> list[AnyRubric | LayerOne
 
 
 def _split(name: str) -> tuple[str, str]:
-    """FILE.json:NAME and FILE.yaml:ID taken apart; any other name is whole."""
+    """FILE.json:NAME and FILE.yaml:ID split in two; any other name stays whole."""
     for suffix in (".json", *YAML):
         path, colon, only = name.rpartition(f"{suffix}:")
         if colon:
@@ -83,7 +83,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _either(there: AnyRubric | None, new: AnyRubric) -> AnyRubric:
-    """Of two with one name: a rubric that stands in for a managed metric; otherwise they must be the same."""
+    """Of two with the same name: a rubric takes precedence over a managed metric; otherwise they must be equal."""
     if there is None or there == new or isinstance(there, Managed) != isinstance(new, Managed):
         return new if there is None or isinstance(there, Managed) else there
     raise UsageError(
@@ -93,13 +93,13 @@ def _either(there: AnyRubric | None, new: AnyRubric) -> AnyRubric:
 
 
 def row_once(rubrics: Iterable[AnyRubric] = (), clean: Clean = lambda value: value) -> RowOf:
-    """The row of a sample with the columns that the rubrics look into, cleaned, made when it is first asked for."""
+    """The row of a sample with the columns that the rubrics use, cleaned; built when it is first needed."""
     wanted = {column for rubric in rubrics if isinstance(rubric, Defined) for column in columns_of(rubric)}
     made: list[dict[str, Any]] = []
 
     def row_of(sample: Sample) -> dict[str, Any]:
         if not made:
-            # The longest columns (session, spans) are the least asked for, and cleaning takes its time.
+            # Only these: the longest columns (session, spans) are rarely used, and cleaning them takes long.
             made.append(clean({key: value for key, value in adk_row(sample).items() if key in wanted | ALWAYS}))
         return made[0]
 
@@ -107,9 +107,9 @@ def row_once(rubrics: Iterable[AnyRubric] = (), clean: Clean = lambda value: val
 
 
 def adk_row(sample: Sample) -> dict[str, Any]:
-    """A sample of any format as a row of interactions, without the corner in which pantrace keeps the rest."""
+    """A sample of any format as an adk-jsonl row, without pantrace's own data in it."""
     adk = formats.by_name("adk-jsonl")
     assert adk.dump is not None
-    # A judge is shown the session itself, not what the row's writer made of it (cut histories, placeholders).
+    # A judge sees the session itself, not what the original writer made of it (cut histories, placeholders).
     row: dict[str, Any] = adk.dump(sample, adk.options(anew=True))
     return {key: value for key, value in row.items() if not key.startswith("pantrace")}

@@ -1,4 +1,4 @@
-"""Run: put the cases of a dataset to agents, and record what they do."""
+"""Run: gives the cases of a dataset to agents, and records what they do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .run_trial import Conditions, try_case
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop asking. What has begun is finished."""
+    """When to stop starting trials. Trials that have started are finished."""
 
     trials: int | None = None
     minutes: float | None = None
@@ -36,31 +36,31 @@ class Budget:
 
 @dataclass
 class Ran:
-    """What a run did, for one agent."""
+    """What a run did with one agent."""
 
     name: str
     out: Path
     ran: int = 0
     """Trials that were run now."""
     reused: int = 0
-    """Trials that were recorded already."""
+    """Trials that were already recorded."""
     superseded: int = 0
-    """Recordings set aside: their case has changed, or they hold no answer and are asked for again."""
+    """Recordings set aside, because their case has changed or they have no answer and are repeated."""
     answered: int = 0
     """Trials of these cases, run now or before, in which the agent answered."""
     unanswered: int = 0
     """Reused trials in which the agent did not answer."""
     left: int = 0
-    """Trials that were not run, for want of budget or because of Ctrl-C."""
+    """Trials that were not run, because of a budget or Ctrl-C."""
     failed: list[tuple[str, str]] = field(default_factory=list)
     """Trials in which the agent did not answer: which, and why."""
     remarks: list[str] = field(default_factory=list)
     tokens: int = 0
     calls: int = 0
-    """Model calls whose tokens the recordings tell."""
+    """Model calls whose tokens are recorded."""
     usd: float = 0.0
     unpriced: int = 0
-    """Trials whose cost nobody knows."""
+    """Trials whose cost is not known."""
     stopped: str | None = None
     """Which budget was used up."""
 
@@ -83,11 +83,11 @@ def run_cases(
     around: Surroundings | None = None,
     on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> list[Ran]:
-    """Put every case to every agent, as often as asked, and record it. What is recorded already is not run again.
+    """Give every case to every agent, `trials` times, and record it. Trials that are already recorded are not repeated.
 
-    `agents` are specifications by name. One alone is recorded in `out`, several in a directory of `out` each; they
-    take turns, so that what changes while they run changes for all of them. `pause`: seconds between two beginnings.
-    `again`: trials in which the agent did not answer are run again."""
+    `agents` are specifications by name. A single agent is recorded in `out`, several in a directory each; they take
+    turns, so that changes during the run (a slow provider) affect all of them. `pause`: seconds between two starts.
+    `again`: trials in which the agent did not answer are repeated."""
     around = around or Surroundings(recorder=function_recorder)
     made = {name: agent_of(spec, around) for name, spec in agents.items()}
     if not cases:
@@ -96,6 +96,7 @@ def run_cases(
         named = ", ".join(played[:3])
         what = "1 case is a scenario" if len(played) == 1 else f"{len(played)} cases are scenarios"
         raise UsageError(f"{what} for a simulated user ({named}): name a model with --user")
+    # Before anything is written: a misspelt command would otherwise fail once for each trial.
     for agent in made.values():
         if isinstance(agent, Command) and (missing := agent.missing(conditions.environment)) is not None:
             raise UsageError(f"{missing} cannot be found: is it installed, and on the PATH?")
@@ -116,7 +117,7 @@ def run_cases(
 
 
 def function_recorder(folder: Path, case: Case) -> Recorder:
-    """A recorder for a function that asks for one; its steps are taken from it, no file stays."""
+    """A recorder for a function that takes one; its steps are used directly, and no file is left."""
     return Recorder(folder / "function.trace.jsonl", case=case, keep=lambda _sample, _path: None)
 
 
@@ -129,6 +130,7 @@ _Trial = tuple[str, Asked, int]
 
 
 def _trials(cases: list[Asked], names: list[str], trials: int) -> Iterator[_Trial]:
+    # All cases once before any is repeated, so that each has been tried if a budget runs out later.
     for number in range(1, trials + 1):
         for case in cases:
             for name in names:
@@ -170,6 +172,8 @@ class _Work:
                         if (watched := current_progress()) is not None:
                             watched.skipped += 1
                         continue
+                    # Trials are submitted only when there is room for them, so that a budget is checked right before
+                    # each start.
                     while len(open_) >= jobs:
                         open_ = self._settled(open_)
                     if (over := self._over()) is not None:
@@ -181,7 +185,7 @@ class _Work:
                 while open_:
                     open_ = self._settled(open_)
             except BaseException:
-                # Whatever is at work ends now; what it did so far is recorded as cancelled, not kept as a result.
+                # Running trials end now. They are not recorded, so the next run repeats them.
                 self._conditions.stopped.set()
                 raise
 
@@ -195,9 +199,10 @@ class _Work:
     def _one(self, name: str, case: Asked, number: int) -> None:
         conditions = self._conditions
         if len(self._agents) > 1:
-            # Agents that take turns at one case must not find each other's files.
+            # Agents that get the same case must not see each other's files.
             conditions = replace(conditions, agent=name, folder=conditions.folder / name)
         sample = try_case(case, number, self._agents[name], conditions)
+        # The agent was interrupted: its answer is incomplete, and the trial must be run again.
         if self._conditions.stopped.is_set():
             return
         self._files[name].add(sample, case.hash)
@@ -207,15 +212,16 @@ class _Work:
 
     def _count(self, done: Ran, sample: Sample, number: int) -> None:
         done.ran += 1
-        told = sample.trajectory
-        assert told is not None
-        if told.outcome is not None and told.outcome.status in ("error", "limit", "cancelled"):
-            done.failed.append((f"{sample.id} (trial {number})", told.outcome.reason or told.outcome.status))
+        trajectory = sample.trajectory
+        assert trajectory is not None
+        outcome = trajectory.outcome
+        if outcome is not None and outcome.status in ("error", "limit", "cancelled"):
+            done.failed.append((f"{sample.id} (trial {number})", outcome.reason or outcome.status))
         else:
             done.answered += 1
         done.remarks += [f"{sample.id}: {each}" for each in sample.extra["run"].get("remarks", ())]
         done.tokens += tokens_of(sample)
-        done.calls += sum(step.usage is not None for each in agent_trajectories(told) for step in each.steps)
+        done.calls += sum(step.usage is not None for each in agent_trajectories(trajectory) for step in each.steps)
         cost = cost_of(sample)
         done.usd += cost or 0.0
         done.unpriced += cost is None
@@ -233,13 +239,13 @@ class _Work:
 
 
 def tokens_of(sample: Sample) -> int:
-    """The tokens of the agent's model calls, as far as they are told."""
+    """The tokens of the agent's model calls, as far as they are recorded."""
     usage = usage_total(sample.trajectory, children=True) if sample.trajectory is not None else None
     return (total_tokens(usage) if usage is not None else None) or 0
 
 
 def cost_of(sample: Sample) -> float | None:
-    """What the agent's model calls of a sample cost: as reported, else by the price table; None when nobody knows."""
+    """The cost of the agent's model calls: as reported, otherwise by the price table; None if it is not known."""
     if sample.trajectory is None:
         return None
     found: list[float] = []
@@ -253,5 +259,6 @@ def cost_of(sample: Sample) -> float | None:
             elif priced is not None:
                 found.append(cost_usd(step.usage, priced, at=step.at))
             else:
+                # A sum without one of its calls would look like the whole cost.
                 return None
     return sum(found) if found else None

@@ -1,4 +1,4 @@
-"""What is to be asked: the cases of a dataset, or the prompts of recordings that exist."""
+"""What agents are asked: the cases of a dataset, or the prompts of existing recordings."""
 
 from __future__ import annotations
 
@@ -21,28 +21,27 @@ from .run_table import is_table, table
 
 
 class Asked(Record, frozen=True, kw_only=True):
-    """A case with the questions that are put to the agent, one after another."""
+    """A case, with the prompts for the agent in order."""
 
     id: str
     case: Case
     turns: tuple[str, ...]
     expected: Trajectory | None = None
     is_scenario: bool = False
-    """Whether a simulated user plays on after the turns; without turns, the user speaks first."""
+    """Whether a simulated user continues after the turns; without turns, the user speaks first."""
     beside: str | None = None
-    """Folder of the dataset, where files lie that the case names."""
+    """Folder of the dataset, which contains the files that the case names."""
     remarks: tuple[str, ...] = ()
-    """What of the case is not done as it is stated."""
+    """Warnings about what the case asks for and we do not do."""
 
     @property
     def hash(self) -> str:
-        """Changes when something else is asked or expected."""
-        told = encode([self.case, self.turns, self.expected])
-        return sha256(told).hexdigest()[:16]
+        """Changes if the prompts or what is expected change."""
+        return sha256(encode([self.case, self.turns, self.expected])).hexdigest()[:16]
 
 
 def dataset(paths: Iterable[Path], columns: dict[str, str], notes: Notes) -> Iterator[Sample]:
-    """The samples of datasets; tables that no format claims are read by their columns."""
+    """The samples of datasets; tables without a known format are read by their columns."""
     recognised: list[Path] = []
     for path in paths:
         if not path.is_dir() and (columns or is_table(path)):
@@ -54,13 +53,13 @@ def dataset(paths: Iterable[Path], columns: dict[str, str], notes: Notes) -> Ite
 
 
 def questions(samples: Iterable[Sample], *, follow_up: bool) -> Iterator[Asked]:
-    """What is asked in each sample; `follow_up`: all prompts of a recording, not only its first."""
+    """What to ask for each sample; `follow_up`: all prompts of a recording, not only the first."""
     seen: dict[str, tuple[str | None, ...]] = {}
     for sample in samples:
         asked = _asked(sample, follow_up)
         about = asked.turns[:1] or (asked.case.goal,)
         if asked.id in seen:
-            # Several trials of one case in a recording are one question.
+            # Several recorded trials of one case are one question.
             if seen[asked.id] != about:
                 raise UsageError(f"two cases have the id {asked.id} and ask different questions; give each its own id")
             continue
@@ -72,6 +71,7 @@ def _asked(sample: Sample, follow_up: bool) -> Asked:
     case = sample.case or Case()
     name = case.id or sample.id
     scenario = "scenario" in (case.extra.get("adk") or {})
+    # The most explicit source first: an expected conversation, messages of Inspect, a question, a recording's prompts.
     turns = _prompts(sample.expected) if sample.expected is not None and not scenario else ()
     turns = turns or said_in(case)
     if not turns and case.question:
@@ -88,7 +88,7 @@ def _asked(sample: Sample, follow_up: bool) -> Asked:
         case=whole,
         turns=with_choices(turns, case.choices),
         expected=sample.expected,
-        # A goal alone says what a person wants, not in which words: somebody has to play that person.
+        # A goal says what a person wants but not in which words, so a simulated user has to play that person.
         is_scenario=scenario or not turns,
         beside=rest_in(sample.extra, TABLE).get("folder"),
         remarks=not_done(case),

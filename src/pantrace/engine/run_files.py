@@ -1,6 +1,6 @@
-"""Files that a case brings: they are put into the workspace before the agent begins.
+"""Files of a case: they are copied into the workspace before the agent starts.
 
-A dataset comes from elsewhere. It may only write inside the workspace, read beside itself, and fetch nothing."""
+A dataset is not trusted. It may only write inside the workspace, read next to itself, and download nothing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 _LONGEST = 1_000
-"""Characters that the name of a file may have; whatever is longer is its content."""
+"""A longer value is not a file name but the content itself."""
 
 
 def place_files(workspace: Path, given: Any, beside: str | None) -> list[str]:
-    """Put the files of a case into its workspace; gives a remark for each that could not be."""
+    """Copy the files of a case into its workspace; returns a remark for each that could not be copied."""
     found = []
     for name, value in given.items() if isinstance(given, dict) else ():
-        # Inspect may name one of several sandboxes before a colon; here is one workspace.
+        # In Inspect, the name of a sandbox may come before a colon; we have only one workspace.
         place = str(name).rpartition(":")[2]
         why = _placed(workspace, PurePosixPath(place), str(value), Path(beside) if beside else None)
         if why is not None:
@@ -31,9 +31,11 @@ def _placed(workspace: Path, place: PurePosixPath, value: str, beside: Path | No
         return "is outside the workspace and is left out"
     target = workspace / place
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        # A fixture may contain links, so a name without ".." can still lead out of the workspace.
         if target.is_symlink() or not target.parent.resolve().is_relative_to(workspace.resolve()):
             return "would be written through a link and is left out"
+        # Only now: folders must not be created behind a link either.
+        target.parent.mkdir(parents=True, exist_ok=True)
         if value.startswith("data:"):
             target.write_bytes(_data(value))
         elif value.startswith(("http://", "https://", "s3://", "gs://")):
@@ -52,7 +54,7 @@ def _placed(workspace: Path, place: PurePosixPath, value: str, beside: Path | No
 
 
 def _source(value: str, beside: Path | None) -> Path | None:
-    """The file that a value names; None when the value is the content itself."""
+    """The file that a value names; None if the value is the content itself."""
     if len(value) > _LONGEST or "\n" in value or "\0" in value or not value.strip():
         return None
     path = (beside or Path()) / value

@@ -1,10 +1,11 @@
-"""The recordings of a run: a native file that grows by one line for each trial, and says what need not be run again."""
+"""The recordings of a run: a native file that grows by one line per trial, and shows which trials are done."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+from io import FileIO
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,10 +22,11 @@ FILE = f"{RECORDINGS}/run.trace.jsonl"
 ASIDE = f"{RECORDINGS}/superseded.trace.jsonl.kept"
 NAME = "run"
 _ATTEMPTS, _PAUSE = 40, 0.05
+_PIECE = 1 << 20
 
 
 class Recordings:
-    """Samples on disk, each handed to the operating system whole. Only one program may write them at a time."""
+    """Samples on disk, each written with a single call. Only one process may write them at a time."""
 
     def __init__(self, folder: Path, header: RunHeader):
         self.path = folder / FILE
@@ -33,10 +35,9 @@ class Recordings:
         self._done: dict[tuple[str, int | None], str] = {}
         self.unanswered: set[tuple[str, int | None]] = set()
         """Trials in which the agent did not answer."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("ab", buffering=0)
+        self._file = _open_to_append(self.path)
         try:
-            # Before anything is read or mended: what another program is writing right now is none of ours.
+            # Before anything is read or repaired: an unfinished line may be one that another process is writing.
             _lock(self._file.fileno(), self.path)
             self._mend()
             self._look(header, folder)
@@ -45,7 +46,7 @@ class Recordings:
             raise
 
     def has(self, case: str, number: int, hashed: str) -> bool:
-        """Whether this trial of this very case is recorded."""
+        """Whether this trial is recorded, for the case as it is now."""
         return self._done.get((case, number)) == hashed
 
     def add(self, sample: Sample, hashed: str) -> None:
@@ -53,6 +54,7 @@ class Recordings:
         with self._lock:
             try:
                 append_whole(self._file.fileno(), encode(noted) + b"\n")
+                # A trial may have cost money: it must survive a power cut.
                 os.fsync(self._file.fileno())
             except OSError as error:
                 remedy = "free some space, then run the same command to continue"
@@ -63,8 +65,8 @@ class Recordings:
         self._file.close()
 
     def supersede(self, wanted: dict[str, str], *, unanswered: bool = False) -> int:
-        """Set recordings aside whose case has changed since, and with `unanswered` those of these cases without an
-        answer; gives how many. They were paid for: none is deleted."""
+        """Set aside recordings whose case has changed and, with `unanswered`, those without an answer; returns their
+        number. They were paid for, so none is deleted."""
         old = {key for key, hashed in self._done.items() if wanted.get(key[0], hashed) != hashed}
         if unanswered:
             old |= {key for key in self.unanswered if key[0] in wanted}
@@ -83,7 +85,7 @@ class Recordings:
                 target.write(encode(sample) + b"\n")
         self._file.close()
         staged.replace(self.path)
-        self._file = self.path.open("ab", buffering=0)
+        self._file = _open_to_append(self.path)
         _lock(self._file.fileno(), self.path)
         for key in old:
             del self._done[key]
@@ -91,12 +93,19 @@ class Recordings:
         return len(old)
 
     def _mend(self) -> None:
-        """Cut off a last line that a kill left unfinished: it is no recording, and would spoil the next one."""
-        data = self.path.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        if whole < len(data):
-            with self.path.open("r+b") as file:
-                file.truncate(whole)
+        """Cut off an unfinished last line that a killed run left: the next recording would be appended to it."""
+        with self.path.open("r+b") as file:
+            size = end = file.seek(0, os.SEEK_END)
+            # From the end: the recordings of a long run need not fit into memory.
+            while end > 0:
+                begin = max(0, end - _PIECE)
+                file.seek(begin)
+                if (last := file.read(end - begin).rfind(b"\n")) >= 0:
+                    end = begin + last + 1
+                    break
+                end = begin
+            if end < size:
+                file.truncate(end)
 
     def _look(self, header: RunHeader, folder: Path) -> None:
         native = by_name("native")
@@ -110,14 +119,25 @@ class Recordings:
             noted = sample.extra.get(NAME)
             key = (sample.id, sample.epoch or 0)
             self._done[key] = noted.get("case", "") if isinstance(noted, dict) else ""
-            told = sample.trajectory.outcome if sample.trajectory is not None else None
-            if told is not None and told.status in ("error", "limit", "cancelled"):
+            outcome = sample.trajectory.outcome if sample.trajectory is not None else None
+            if outcome is not None and outcome.status in ("error", "limit", "cancelled"):
                 self.unanswered.add(key)
 
     @property
     def _first_line(self) -> bytes:
         with self.path.open("rb") as file:
             return file.readline()
+
+
+def _open_to_append(path: Path) -> FileIO:
+    if path.exists() and not path.is_file():
+        # Opening a pipe would block until somebody reads from it.
+        raise UsageError(f"{path} is not a regular file; move it away, or choose another --out")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("ab", buffering=0)
+    except OSError as error:
+        raise WriteError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _first(header: RunHeader) -> bytes:
@@ -136,10 +156,10 @@ def _lock(descriptor: int, path: Path) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break
         except OSError:
-            # An agent that was just being started when its run was killed holds the file for a moment longer.
+            # If a run was killed while it started an agent, that process holds the file for a moment longer.
             if attempt == _ATTEMPTS - 1:
                 raise UsageError(f"{path.parent} is being written by another `pantrace run`") from None
             time.sleep(_PAUSE)
     if os.fstat(descriptor).st_ino != path.stat().st_ino:
-        # The other one has put a new file in its place meanwhile.
+        # We have locked a file that the other process has replaced in the meantime.
         raise UsageError(f"{path.parent} is being written by another `pantrace run`")

@@ -1,4 +1,4 @@
-"""Tables of cases: CSV, TSV and JSON with a question in each row, and datasets of Inspect."""
+"""Tables of cases: CSV, TSV and JSON with a question in each row, and Inspect's datasets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "goal": ("goal",),
     "context": ("context",),
 }
-"""Under which names a table may hold the fields of a case."""
+"""The column names under which a table can have the fields of a case."""
 
 
 def is_table(path: Path) -> bool:
-    """Whether no format claims a file whose name says that it holds rows."""
+    """Whether a file has the suffix of a table and no known format."""
     if files.bare_suffix(path) not in (".csv", ".tsv", ".jsonl", ".json"):
         return False
     from pantrace.formats import detect
@@ -39,6 +39,7 @@ def is_table(path: Path) -> bool:
     except UnknownFormat:
         return True
     except ReadError:
+        # A damaged file of a known format is not a table.
         return False
     return False
 
@@ -67,6 +68,7 @@ def _rows(path: Path) -> Iterator[Any]:
         rows = csv.DictReader(
             io.StringIO(text, newline=""), restkey="more", delimiter="\t" if suffix == ".tsv" else ","
         )
+        # csv refuses cells over 128 kB, and a case may contain a whole document. The limit is global: reset it below.
         former = csv.field_size_limit(len(text) + 1)
         try:
             yield from rows
@@ -97,11 +99,13 @@ def _case(row: dict[str, Any], columns: dict[str, str], path: Path, number: int)
         raise ReadError(f"no column has the question; there are {there}", **where, remedy=remedy)
     name = found.pop("id", None) or str(number)
     beside: Extra = {NAME: {"folder": str(path.parent.absolute())}}
+    # "input" alone is a common column; Inspect's other fields make it a sample of Inspect.
     if found["question"] is not None and "input" in taken and is_inspect(row):
         try:
             return Sample(id=name, case=case_of_row(name, row, taken), extra=beside)
         except ReadError as error:
             raise error.at(**where) from None
+    # Other text columns (difficulty, topic) become labels, so that results can be grouped by them.
     labels = {key: value for key, value in row.items() if key not in taken and isinstance(value, str) and value}
     rest = {key: value for key, value in row.items() if key not in taken and key not in labels and value is not None}
     return Sample(id=name, case=Case(id=name, **found, labels=labels, extra={NAME: rest} if rest else {}), extra=beside)

@@ -1,4 +1,4 @@
-"""One trial: a case is put to an agent, turn by turn, and whatever happens becomes a sample."""
+"""One trial: gives a case to an agent, turn by turn; whatever happens becomes a sample."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .simulated_user import SimulatedUser
 NAME = "run"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 PAUSES = (0.5, 2.0, 5.0)
-"""Seconds before asking again where a question did not arrive."""
+"""Seconds before a question that did not arrive is asked again."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Conditions:
     """How trials are run."""
 
     folder: Path
-    """Where workspaces are made."""
+    """Where workspaces are created."""
     read: Read
     environment: Mapping[str, str]
     agent: str = ""
-    """Its name, where several take turns."""
+    """Its name, if several agents take turns."""
     seconds: float = 600.0
     most_output: int = 50_000_000
     fixtures: Path | None = None
@@ -51,13 +51,13 @@ class Conditions:
     keep_workspaces: bool = False
     user: SimulatedUser | None = None
     collector: Receiver | None = None
-    """Takes what agents send over OpenTelemetry."""
+    """Receives what agents send over OpenTelemetry."""
     stopped: Event = field(default_factory=Event)
 
 
 def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) -> Sample:
-    """The sample of one trial. An agent that hangs, crashes or says nothing gives one, too."""
-    # Absolute: the agent works in another directory, and is told where its files lie.
+    """The sample of one trial, even if the agent hangs, crashes or says nothing."""
+    # Absolute, because the agent runs in another directory and gets the paths of its files.
     place = conditions.folder.absolute() / name_of(f"{asked.id}-{number}")
     shutil.rmtree(place, ignore_errors=True)
     workspace, notes = place / "workspace", place / "notes"
@@ -88,10 +88,10 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
     )
     before = contents(workspace)
     created, began = time.time(), time.monotonic()
-    told, outcome, remarks = _converse(asked, agent, trial, conditions)
+    recorded, outcome, remarks = _converse(asked, agent, trial, conditions)
     remarks = [*asked.remarks, *unplaced, *remarks]
     if (changed := changes(before, contents(workspace))) is not None:
-        told = replace(told, steps=(*told.steps, replace(changed, at=time.time())))
+        recorded = replace(recorded, steps=(*recorded.steps, replace(changed, at=time.time())))
     if not conditions.keep_workspaces:
         shutil.rmtree(place, ignore_errors=True)
     extra = {NAME: {"seconds": time.monotonic() - began, **({"remarks": remarks} if remarks else {})}}
@@ -99,7 +99,7 @@ def try_case(asked: Asked, number: int, agent: Agent, conditions: Conditions) ->
         id=asked.id,
         epoch=number,
         case=asked.case,
-        trajectory=replace(told, outcome=outcome, created=told.created or created, source=None),
+        trajectory=replace(recorded, outcome=outcome, created=recorded.created or created, source=None),
         expected=asked.expected,
         extra=extra,
     )
@@ -109,25 +109,26 @@ def _converse(
     asked: Asked, agent: Agent, trial: Trial, conditions: Conditions
 ) -> tuple[Trajectory, Outcome, list[str]]:
     """All turns of a trial, as far as it came."""
-    told = Trajectory()
+    so_far = Trajectory()
     remarks: list[str] = []
+    # One limit for all turns of a trial, not one for each: a chatty agent must end, too.
     until = time.monotonic() + conditions.seconds
     prompts: list[Step] = [Step(role="user", parts=(Text(text=turn),)) for turn in asked.turns]
     while True:
         if not prompts and asked.is_scenario and conditions.user is not None:
-            said = sum(1 for step in told.steps if is_prompt(step))
-            if said >= conditions.user.most_turns:
-                return told, Outcome(status="limit", reason=f"{said} turns, and the user had not finished"), remarks
+            spoken = sum(1 for step in so_far.steps if is_prompt(step))
+            if spoken >= conditions.user.most_turns:
+                return so_far, Outcome(status="limit", reason=f"{spoken} turns, and the user had not finished"), remarks
             try:
                 following = conditions.user.next(asked.case, trial.history)
             except Unanswered as error:
                 why = f"the simulated user did not answer: {error.reason}"
-                return told, Outcome(status="error", reason=why), remarks
-            if following is None and not said:
-                return told, Outcome(status="error", reason="the simulated user said nothing"), remarks
+                return so_far, Outcome(status="error", reason=why), remarks
+            if following is None and not spoken:
+                return so_far, Outcome(status="error", reason="the simulated user said nothing"), remarks
             prompts += [following] if following is not None else []
         if not prompts:
-            return told, told.outcome or Outcome(status="unscored"), remarks
+            return so_far, so_far.outcome or Outcome(status="unscored"), remarks
         prompt, began = replace(prompts.pop(0), at=time.time()), time.monotonic()
         trial.seconds = until - time.monotonic()
         failed: AgentFailed | None = None
@@ -139,17 +140,17 @@ def _converse(
             failed, answer = error, error.answer
         if answer.note:
             remarks.append(answer.note)
-        told = _joined(told, prompt, answer, trial.memory)
-        told = _timed(told, prompt, time.monotonic() - began)
+        so_far = _joined(so_far, prompt, answer, trial.memory)
+        so_far = _timed(so_far, prompt, time.monotonic() - began)
         if failed is not None:
-            # A server may echo the key that it was asked with.
+            # A server may repeat the key from the request in its error.
             why = Redactor().text(failed.reason)[0]
-            return told, Outcome(status=failed.status, reason=why), remarks  # type: ignore[arg-type]
-        trial.history = list(told.steps)
+            return so_far, Outcome(status=failed.status, reason=why), remarks  # type: ignore[arg-type]
+        trial.history = list(so_far.steps)
 
 
 def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions, until: float) -> Answer:
-    """Ask, and ask again where the question cannot have arrived."""
+    """Ask, and ask again if the question cannot have arrived; otherwise a trial may have had effects."""
     text = prompt.parts[0]
     assert isinstance(text, Text)
     for attempt in range(conditions.retries + 1):
@@ -162,51 +163,53 @@ def _patiently(agent: Agent, prompt: Step, trial: Trial, conditions: Conditions,
             trial.seconds = until - time.monotonic()
         except OSError as error:
             if error.errno in NO_ROOM:
-                # Not the agent's failure: it must not stand in the results.
+                # A full disk is not the agent's failure and must not appear in the results.
                 where = error.filename or conditions.folder
                 remedy = "free some space, then run the same command to continue"
                 raise WriteError(f"{where} cannot be written: {error.strerror} ({remedy})") from None
-            # It may have deleted, replaced or locked whatever it was given.
+            # The agent may have deleted, replaced or locked its files.
             why = f"{error.filename or 'its files'}: {error.strerror or error}"
             raise AgentFailed("error", f"the agent's answer could not be read: {why}") from None
     raise AssertionError
 
 
-def _joined(told: Trajectory, prompt: Step, answer: Answer, memory: Mapping[str, Any]) -> Trajectory:
-    """A conversation with one more turn. The agent's `memory` may say that its recording is `whole`, or that what it
-    tells of tokens is a `running_total`."""
+def _joined(so_far: Trajectory, prompt: Step, answer: Answer, memory: Mapping[str, Any]) -> Trajectory:
+    """A conversation with one more turn. The agent's `memory` may say that its recording is `whole` (contains all turns
+    so far), or that its token counts are a `running_total`."""
     found = answer.recording
     if found is None:
-        return replace(told, steps=(*told.steps, prompt, *answer.steps))
-    # Streams of events often leave out what was asked.
+        return replace(so_far, steps=(*so_far.steps, prompt, *answer.steps))
+    # Event streams often do not contain the prompt.
     steps = found.steps if any(map(is_prompt, found.steps)) else (prompt, *found.steps)
-    if memory.get("whole") or not told.steps:
+    if memory.get("whole") or not so_far.steps:
         return replace(found, steps=_as_asked(steps, prompt))
-    usage = found.usage if memory.get("running_total") else _sum(told, found)
+    # Adding running totals would count the first turns again and again.
+    usage = found.usage if memory.get("running_total") else _sum(so_far, found)
     return replace(
         found,
-        created=told.created,
-        agents=found.agents or told.agents,
-        steps=(*told.steps, *_as_asked(steps, prompt)),
-        children=(*told.children, *found.children),
+        created=so_far.created,
+        agents=found.agents or so_far.agents,
+        steps=(*so_far.steps, *_as_asked(steps, prompt)),
+        children=(*so_far.children, *found.children),
+        # Steps with their own usage are summed from the steps; a total next to them would count twice.
         usage=None if any(step.usage for step in steps) else usage,
     )
 
 
-def _timed(told: Trajectory, prompt: Step, seconds: float) -> Trajectory:
-    """How long the answer took, from outside, where the recording has no times of its own."""
-    if prompt not in told.steps:
-        return told
+def _timed(so_far: Trajectory, prompt: Step, seconds: float) -> Trajectory:
+    """Adds how long the answer took, measured from outside, if the recording does not contain the turn itself."""
+    if prompt not in so_far.steps:
+        return so_far
     assert prompt.at is not None
-    name = f"turn-{len(told.invocations) + 1}"
-    place = told.steps.index(prompt)
-    steps = (*told.steps[:place], *(replace(step, invocation=name) for step in told.steps[place:]))
+    name = f"turn-{len(so_far.invocations) + 1}"
+    place = so_far.steps.index(prompt)
+    steps = (*so_far.steps[:place], *(replace(step, invocation=name) for step in so_far.steps[place:]))
     took = Invocation(id=name, at=prompt.at, seconds=seconds)
-    return replace(told, steps=steps, invocations=(*told.invocations, took))
+    return replace(so_far, steps=steps, invocations=(*so_far.invocations, took))
 
 
 def _as_asked(steps: tuple[Step, ...], prompt: Step) -> tuple[Step, ...]:
-    """The agent's own recording of a simulated user's words does not know that they were a model's."""
+    """Marks the prompt of a simulated user: the agent's own recording does not know that a model wrote it."""
     if prompt.purpose is None:
         return steps
     last = max((place for place, step in enumerate(steps) if is_prompt(step)), default=None)
@@ -216,8 +219,8 @@ def _as_asked(steps: tuple[Step, ...], prompt: Step) -> tuple[Step, ...]:
     return (*steps[:last], marked, *steps[last + 1 :])
 
 
-def _sum(told: Trajectory, found: Trajectory) -> dict[str, Usage] | None:
-    names = dict.fromkeys([*(told.usage or {}), *(found.usage or {})])
-    sides = [told.usage or {}, found.usage or {}]
+def _sum(so_far: Trajectory, found: Trajectory) -> dict[str, Usage] | None:
+    names = dict.fromkeys([*(so_far.usage or {}), *(found.usage or {})])
+    sides = [so_far.usage or {}, found.usage or {}]
     sums = {name: add_usage([side[name] for side in sides if name in side]) for name in names}
     return {name: usage for name, usage in sums.items() if usage is not None} or None

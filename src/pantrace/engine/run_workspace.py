@@ -1,4 +1,4 @@
-"""A workspace: a directory for one trial, and what the agent changed in it."""
+"""Workspaces: a directory for each trial, and what the agent changed in it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pantrace.wire.file_names import clean
 
 MOST_FILES = 2_000
 MOST_BYTES = 200_000
-"""Larger files are named in the difference, not shown."""
+"""Larger files are named in the diff but not shown."""
 
 
 def fill(workspace: Path, fixtures: Path | None, case: str) -> None:
-    """Make a workspace: empty, or a copy of the fixture of a case (`DIR/CASE`), or of the directory itself."""
+    """Create a workspace: empty, or a copy of the case's fixture (`DIR/CASE`), or of the directory itself."""
     if fixtures is None:
         workspace.mkdir(parents=True)
         return
@@ -29,13 +29,14 @@ def fill(workspace: Path, fixtures: Path | None, case: str) -> None:
 
 
 def contents(workspace: Path) -> dict[str, bytes | None]:
-    """The files of a workspace; None for one that is too large to be shown, or that cannot be read."""
+    """The files of a workspace; None for a file that is too large to be shown, or that cannot be read."""
     found: dict[str, bytes | None] = {}
-    # An agent may have put a link in its place, to a directory that is none of ours.
+    # An agent may have replaced its workspace with a link to a directory that is not ours.
     for path in sorted(workspace.rglob("*")) if not workspace.is_symlink() else ():
         if len(found) >= MOST_FILES:
             break
         inside = path.relative_to(workspace)
+        # A link may lead out of the workspace, and Git's own files would bury the agent's changes.
         if path.is_symlink() or ".git" in inside.parts or not path.is_file():
             continue
         try:
@@ -46,7 +47,7 @@ def contents(workspace: Path) -> dict[str, bytes | None]:
 
 
 def changes(before: dict[str, bytes | None], after: dict[str, bytes | None]) -> Step | None:
-    """What is different in a workspace, as a note with a unified difference; None when nothing is."""
+    """The changes in a workspace, as a note with a unified diff; None if there are none."""
     lines = [line for name in sorted(before.keys() | after.keys()) for line in _changed(name, before, after)]
     if not lines:
         return None

@@ -1,4 +1,4 @@
-"""Score columns: one pass over the rows of a run directory makes plain columns of numbers, which can be added up."""
+"""Score columns: one pass over a run directory turns its rows into plain columns of numbers, which can be summed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .listed_texts import codes_of, has_text
 from .reduce import REASONS
 
 MOST_GROUPS = 12
-"""A label with more values than this groups nothing."""
+"""A label with more different values than this is not used for groups."""
 
-# A sample is a number from here on, a case too, a measure its place in a list: texts would be held millions of times.
-# Samples of the same agent and labels are one bunch, and of each bunch of a part scores are counted: a few rows for
-# thousands of samples. Only where every sample has labels of its own are there as many rows as scores.
+# From here on samples, cases and measures are numbers: their names would be stored millions of times. Samples with the
+# same agent and labels form one bunch, and scores are counted for each bunch of a part: a few rows for thousands of
+# samples. Only if every sample has labels of its own are there as many rows as scores.
 _SETUP = (
     "create temp table members (bunch uinteger, group_id usmallint)",
     "create temp table statuses (bunch uinteger, made usmallint, status utinyint, scores uinteger)",
-    # What does not apply is told of a sample by one text: each text has a number, and here the scores that it tells of.
+    # One text says what does not apply to a sample. Each text has a number; this table has the scores that it contains.
     "create temp table absences (bunch uinteger, absence uinteger, scores uinteger)",
     "create temp table absent (absence uinteger, made usmallint)",
 )
@@ -36,7 +36,7 @@ _SCORE_COLUMNS = (
 )
 _SCORE_TEXTS = ("origin", "name", "maker_kind", "status", "explanation", "numbers", "better", "value_type")
 _AT_ONCE = 200_000
-"""Scores that are handed to the database together."""
+"""Scores that are inserted into the database at a time."""
 
 Made = tuple[str, str | None]
 """Name and kind of maker."""
@@ -44,33 +44,33 @@ Made = tuple[str, str | None]
 
 @dataclass
 class MadeScores:
-    """What is known of all scores of one name and kind of maker."""
+    """What is known about all scores of one name and kind of maker."""
 
     id: int
     main: str = ""
-    """The measure that a score's own value is."""
+    """The measure that a score's own value belongs to."""
     reasons: Counter[str] = field(default_factory=Counter)
     keys: dict[str, int] = field(default_factory=dict)
     """Its measures, by the last part of their address."""
     booleans: bool = False
-    """Values are true or false."""
+    """Whether values are true or false."""
     has_scored: bool = False
-    """Whether a row with a score has told the three that follow."""
+    """Whether the next three come from a row with a value."""
     scale_low: float | None = None
     scale_high: float | None = None
     better: Any = None
 
     def count_reason(self, why: str, count: int) -> None:
-        """So many scores have no value for that reason."""
+        """Count scores that have no value for this reason."""
         if why in self.reasons or len(self.reasons) < REASONS:
             self.reasons[why] += count
 
 
 class Columns:
-    """The one pass: rows of samples and scores as columns of numbers in a database."""
+    """The pass over a run directory: rows of samples and scores become columns of numbers in a database."""
 
     def __init__(self, database: Any, out: Path, mains: Mapping[str, str]) -> None:
-        """`mains`: the main measure of each metric, which is all that scores of earlier versions tell."""
+        """`mains`: the main measure of each metric; scores of earlier versions have no others."""
         self._database = database
         self._mains = mains
         self.made: dict[Made, MadeScores] = {}
@@ -88,13 +88,13 @@ class Columns:
         self._texts = NumberTexts()
         self.figures = Figures()
         self.case_of: Any = None
-        """The case of each place."""
+        """The case of each sample, by place."""
         self.was_run: Any = None
-        """For each place, whether there is a run of it."""
+        """For each place, whether the sample was run."""
         self._bunch_of: Any = None
         """The bunch of each place."""
         self.members: list[tuple[Any, list[int]]] = []
-        """For each label that groups: the code of each place, and the group of each code."""
+        """For each label that makes groups: the code of each place, and the group of each code."""
         import numpy as np
         import pyarrow as pa
 
@@ -115,7 +115,7 @@ class Columns:
                 self._add_scores(scores, places)
             if sum(len(each[0]) for each in self._waiting.get("statuses", ())) > _AT_ONCE:
                 self._flush()
-            # Arrow would keep some tens of megabytes of the parts that were read.
+            # Arrow would keep tens of megabytes of parts that have been read.
             pa.default_memory_pool().release_unused()
         self._flush()
         none = np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0, bool)
@@ -130,7 +130,7 @@ class Columns:
         return len(self.cases) < self.samples
 
     def _add_samples(self, table: Any, scores: Any) -> Any:
-        """The places of a part's samples by their number in it."""
+        """The place of each of a part's samples, by its number in the part."""
         import numpy as np
 
         numbers = table.column("number").to_numpy()
@@ -142,7 +142,7 @@ class Columns:
         cases = [self.cases.setdefault(sample if case is None else case, len(self.cases)) for case, sample in names]
         was_run = table.column("trajectories").to_numpy() > 0
         if scores is not None:
-            # What a source tells of a sample, it tells of a run, also where it does not keep the trajectory.
+            # A score in the source means that the sample was run, even if the source has no trajectory.
             came = scores.column("number").to_numpy()[has_text(scores.column("origin").chunk(0), "source")]
             was_run |= np.isin(numbers, came)
         agents, labels = table.column("agent").chunk(0), table.column("labels").chunk(0)
@@ -154,11 +154,11 @@ class Columns:
         return places
 
     def _add_absent(self, table: Any) -> None:
-        """What does not apply to the samples: each text tells all of it of many of them."""
+        """Count what does not apply. Many samples share a text, so each text is decoded once."""
         import numpy as np
 
-        told = table.column("not_applicable").chunk(0)
-        texts, codes = told.dictionary.to_pylist(), codes_of(told)
+        absent = table.column("not_applicable").chunk(0)
+        texts, codes = absent.dictionary.to_pylist(), codes_of(absent)
         here = codes < len(texts)
         if not here.any():
             return
@@ -184,7 +184,7 @@ class Columns:
         status_column = table.column("status").chunk(0)
         words = [STATUSES.get(word, 3) for word in status_column.dictionary.to_pylist()]
         statuses = np.array(words, np.uint8)[codes_of(status_column)]
-        # Scored ones first: what does not apply tells no scale.
+        # Scored rows first, because a score that does not apply has no scale.
         order = np.argsort(statuses != 0, kind="stable")
         _, first, ordered = np.unique(pairs[order], return_index=True, return_inverse=True)
         codes = np.empty_like(ordered)
@@ -198,7 +198,7 @@ class Columns:
         self._add_figures(table, where, codes, statuses, made)
 
     def _made_by(self, key: Made) -> MadeScores:
-        """What is known of all scores of a name and kind of maker."""
+        """What is known about all scores of a name and kind of maker."""
         if key not in self.made:
             self.made[key] = MadeScores(
                 id=len(self.made), main=self._mains.get(key[0], "") if key[1] == "check" else ""
@@ -206,7 +206,7 @@ class Columns:
         return self.made[key]
 
     def _made(self, table: Any, row: int, *, scored: bool) -> MadeScores:
-        """The same of scores like that of a row; the first of them that is scored says which scale they have."""
+        """The same for scores like the one in a row; the first one with a value says which scale they have."""
         found = self._made_by((table.column("name")[row].as_py(), table.column("maker_kind")[row].as_py()))
         if not found.has_scored:
             found.has_scored = scored
@@ -222,10 +222,10 @@ class Columns:
 
         texts = explanations.dictionary
         reasons = codes_of(explanations)
-        told = (statuses != 0) & (reasons < len(texts))
-        found, counts = np.unique(codes[told].astype(np.int64) * (len(texts) + 1) + reasons[told], return_counts=True)
+        given = (statuses != 0) & (reasons < len(texts))
+        found, counts = np.unique(codes[given].astype(np.int64) * (len(texts) + 1) + reasons[given], return_counts=True)
         for code, count in zip(found.tolist(), counts.tolist(), strict=True):
-            # Scored ones have explanations, too, often one of their own: their texts stay where they are.
+            # Only these texts are converted: scored rows have explanations, too, and almost all are different.
             made[code // (len(texts) + 1)].count_reason(texts[code % (len(texts) + 1)].as_py(), count)
 
     def _add_figures(self, table: Any, where: Any, codes: Any, statuses: Any, made: list[MadeScores]) -> None:
@@ -237,7 +237,7 @@ class Columns:
         rows = np.flatnonzero(text_codes < none)
         rows = rows[np.argsort(codes[rows], kind="stable")]
         for code, own in _stretches(codes[rows], rows):
-            # Many samples may have the same numbers: each text is decoded once for all rows that have it.
+            # Many samples have the same numbers, so each text is decoded once for all its rows.
             known, positions = np.unique(text_codes[own], return_inverse=True)
             columns = self._texts.columns(numbers.dictionary.take(pa.array(known)).to_pylist())
             for key, column in columns.items():
@@ -267,9 +267,10 @@ class Columns:
         self._waiting.clear()
 
     def _count(self, table: str, *columns: Any) -> None:
-        """How often these numbers stand beside each other."""
+        """How often each combination of these numbers occurs."""
         import numpy as np
 
+        # One code for each combination: numpy counts single numbers far faster than rows.
         sizes = [int(each.max(initial=0)) + 1 for each in columns]
         codes = np.zeros(len(columns[0]), np.uint64)
         for each, size in zip(columns, sizes, strict=True):
@@ -289,7 +290,7 @@ class Columns:
         self._database.unregister("batch")
 
     def _add_groups(self) -> None:
-        """The samples of each group that an agent or a label makes, where there are some of a kind and not too many."""
+        """The samples of each group by agent or label, for labels with more than one but not too many values."""
         import numpy as np
 
         named = [_labels(*key) for key in self._bunches]
@@ -316,7 +317,7 @@ class Columns:
 
 
 def _order(samples: Any, scores: Any) -> dict[str, int]:
-    """Names in the order of the scores of the first sample: those that came with it, then those that the run made."""
+    """Names in the order of the first sample's scores: those of the source, then those of the run."""
     names: list[str] = []
     if samples is None:
         return {}
@@ -342,7 +343,7 @@ def _stretches(codes: Any, rows: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _without_doubles(table: Any) -> Any:
-    """What an earlier run left in the input counts only where this run has no such score of its own."""
+    """Scores that an earlier run left in the input count only if this run has no such score of its own."""
     import pyarrow as pa
 
     came = has_text(table.column("origin").chunk(0), "source") & has_text(table.column("maker_kind").chunk(0), "check")
@@ -356,6 +357,6 @@ def _without_doubles(table: Any) -> Any:
 
 
 def _labels(agent: str | None, labels: str | None) -> list[tuple[str, str]]:
-    """What a sample may be grouped by: the labels of its case, and its agent."""
+    """What a sample can be grouped by: the labels of its case, and its agent."""
     found = {name: str(value) for name, value in column_value(labels, dict[str, Any]).items()} if labels else {}
     return list((found | {"agent": agent} if agent else found).items())

@@ -1,4 +1,4 @@
-"""Search: each file of a directory is found, belongs to something found, or is left out with a reason."""
+"""Search: every file of a directory is an input, belongs to an input, or is left out with a reason."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pantrace.wire.private_folder import is_private
 from pantrace.wire.rows import OnBroken
 
 Found = tuple[Path, Format, str]
-"""An input, its format, and the version or variant of that."""
+"""An input, its format, and the format's version or variant."""
 
 _SKIPPED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 _BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database."""
+"""Files that SQLite keeps next to a database."""
 
 
 class Ignored(NamedTuple):
@@ -38,11 +38,11 @@ class _Entry(NamedTuple):
     """The path without links."""
     is_folder: bool = False
     claimed: tuple[Path, Claim] | None = None
-    """What was found in a folder above and may own it, too."""
+    """An input in a folder above that may own this entry, too."""
 
 
 class Search:
-    """One search through files and directories, in which everything is found once, whatever links lead to it."""
+    """One search through files and directories, in which everything is found once, even if several links lead to it."""
 
     def __init__(
         self,
@@ -53,26 +53,27 @@ class Search:
     ):
         self._recognise = recognise
         self._wanted = wanted
-        """The only format that is looked for, if one is named."""
+        """The only format to search for, if one is named."""
         self._on_broken = on_broken
         self._on_ignored = on_ignored
         self._seen: dict[str, Path] = {}
         self._read: set[str] = set()
         self._root = Path()
         self.belonging: Counter[Path] = Counter()
-        """How many files belong to each input that is more than its own file."""
+        """How many files belong to each input, if there are more than its own file."""
 
     def is_new(self, path: Path) -> bool:
-        """Whether a path was not seen before; it is now."""
+        """Whether a path was not seen before; afterwards it counts as seen."""
         return self._note(_Entry(path, os.path.realpath(path)))
 
     def read(self, path: Path) -> None:
-        """Note that a file is read: what SQLite keeps beside it belongs to it."""
+        """Note that a file is read, so that SQLite's files next to it belong to it."""
         self._read.add(os.path.realpath(path))
 
     def directory(self, root: Path) -> Iterator[Found]:
-        """What a directory holds, by names."""
+        """The inputs in a directory, sorted by name."""
         self._root = root
+        # A stack instead of recursion: a deeply nested directory must not end in a RecursionError.
         waiting = [_Entry(root, os.path.realpath(root), is_folder=True)]
         while waiting:
             entry = waiting.pop()
@@ -81,6 +82,7 @@ class Search:
             if not entry.is_folder:
                 yield from self._file(entry)
                 continue
+            # A folder that an input above owns is not an input itself, but its files are still accounted for.
             if entry.claimed is None or not entry.claimed[1].reaches(entry.path):
                 entry = entry._replace(claimed=None)
                 for found in self._whole(entry.path):
@@ -102,7 +104,7 @@ class Search:
         self._on_ignored(Ignored(path, reason))
 
     def _whole(self, folder: Path) -> Iterator[Found]:
-        """The directory itself, if a format reads it as a whole."""
+        """The directory itself, if a format reads directories as a whole."""
         try:
             format_, variant = self._recognise(folder)
         except UnknownFormat:
@@ -121,6 +123,7 @@ class Search:
             return
         try:
             format_, variant = self._recognise(path)
+        # A cut-off file of a known format is damage to report, not a file to ignore.
         except TornFile as error:
             self._on_broken(error)
         except UnknownFormat as error:
@@ -132,6 +135,7 @@ class Search:
                 self._leave_out(path, f"{format_.name}, not {self._wanted}")
             elif (main := format_.owner(path)) is not None and main.is_relative_to(self._root):
                 self.belonging[main] += 1
+            # Only if the other file is part of this search; otherwise the copy is all there is.
             elif (main := format_.copy_of(path)) is not None and main.is_relative_to(self._root):
                 self._leave_out(path, "a copy of a session that is read from another file")
             else:
@@ -148,7 +152,7 @@ class Search:
         return None
 
     def _entries(self, folder: _Entry) -> Iterator[_Entry]:
-        """What is in a folder, by names; what cannot be read is left out."""
+        """The entries of a folder, sorted by name; what cannot be read is left out."""
         try:
             with os.scandir(folder.path) as entries:
                 found = sorted(entries, key=lambda each: each.name)
@@ -171,6 +175,7 @@ class Search:
             elif not is_folder and not stat.S_ISREG(mode):
                 self._leave_out(path, f"not a regular file but {special_kind(mode)}")
             else:
+                # Only links need a system call: the real path of the folder is already known.
                 real = (
                     os.path.realpath(path) if each.is_symlink() else f"{folder.real.rstrip(os.sep)}{os.sep}{each.name}"
                 )
@@ -178,12 +183,12 @@ class Search:
 
 
 def is_searched(folder: Path) -> bool:
-    """Whether a search enters a folder: not what tools keep for themselves, nor what a killed writer has left."""
+    """Whether a search enters a folder: not if it is a tool's own (.git), or left over from a killed writer."""
     return folder.name not in _SKIPPED and not is_private(folder.name)
 
 
 def _mode(entry: os.DirEntry[str]) -> int:
-    """What an entry is; without asking the system about each plain file."""
+    """The type of an entry, without a system call for each plain file."""
     if entry.is_file(follow_symlinks=False):
         return stat.S_IFREG
     return entry.stat().st_mode

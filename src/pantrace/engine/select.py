@@ -1,4 +1,4 @@
-"""Select: which samples of a pile are wanted."""
+"""Select: which samples are wanted."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from msgspec.structs import replace
 from pantrace.errors import UsageError
 from pantrace.model import Sample, all_trajectories
 from pantrace.wire.closest_name import closest_name
+from pantrace.wire.plural import few
 from pantrace.wire.times import time_text
 
 from .where import Condition
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _REMEMBERED = 10_000
-"""Names that are kept to suggest one of them."""
+"""At most this many names are kept for suggestions."""
 _LISTED = 8
-"""Values that are named where none fits."""
+"""At most this many values are listed if none fits."""
 
 
 @dataclass
 class Selection:
-    """Wanted samples; what has no time cannot be said to be since anything, and is left out and counted."""
+    """Which samples are wanted. With a time limit, samples without a time are left out and counted."""
 
     since: float | None = None
     until: float | None = None
@@ -42,30 +43,31 @@ class Selection:
     _ids: dict[str, None] = field(init=False, repr=False)
     _met: set[str] = field(init=False, repr=False)
     _begun: dict[str, dict[str, list[Sample]]] = field(init=False, repr=False)
-    """For each id that was asked for and not met: the samples whose ids begin with it; of several ids, only the ids."""
+    """For each requested id that was not found: the samples whose ids begin with it; if there are several ids, only
+    these."""
     _callers: dict[str, str] = field(init=False, repr=False)
-    """Sub-agents that were asked for by their ids, and the samples they are in."""
+    """Sub-agents that were requested by id, and the samples they are in."""
     _beside: dict[Condition, dict[str, None]] = field(init=False, repr=False)
     """Conditions whose field no sample has had yet, and the names that there were instead."""
     _seen: dict[Condition, dict[str, None]] = field(init=False, repr=False)
-    """What the fields of conditions held that did not hold."""
+    """The values of a condition's field in samples that did not match."""
 
     def __post_init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was seen and counted, since a pile is read from its start."""
+        """Forget what was seen and counted, because reading starts again."""
         self.read = self.taken = self.undated = 0
         self._ids, self._met, self._callers, self._seen, self._begun = {}, set(), {}, {}, {}
         self._beside = {condition: {} for condition in self.where if condition.open}
 
     def fresh(self) -> Selection:
-        """The same choice with nothing counted: for one part of a pile, of which at most the rest of the limit."""
+        """The same selection with nothing counted, for one part of the input and the rest of the limit."""
         left = None if self.limit is None else self.limit - self.taken
         return Selection(self.since, self.until, self.sessions, self.where, left, self.sub_agents)
 
     def absorb(self, other: Selection) -> None:
-        """Count what was counted elsewhere, and remember what was seen there."""
+        """Add the counts of another part, and what was seen there."""
         self.read += other.read
         self.taken += other.taken
         self.undated += other.undated
@@ -83,36 +85,39 @@ class Selection:
 
     @property
     def is_by_part(self) -> bool:
-        """Whether each part of a pile can be chosen from by itself: not so with a limit, nor with names that may be
-        beginnings."""
+        """Whether samples can be selected from each part separately: not with a limit, nor with ids that may be
+        prefixes."""
+        # Which samples are the first N, or whether a prefix is unique, only the whole input shows.
         return self.limit is None and not self.sessions
 
     @property
     def narrows(self) -> bool:
         """Whether some samples may be left out."""
+        # Used to decide whether a missing case was not run or just not selected.
         timed = self.since is not None or self.until is not None
         return bool(timed or self.sessions or self.where or self.limit is not None or not self.sub_agents)
 
     def apply(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """The wanted ones of all samples; at their end, a UsageError for a name that none of them has."""
+        """The wanted samples of all; at the end, a UsageError for a name that no sample has."""
         self.begin()
         yield from self.wanted(samples)
         yield from self._by_prefix()
         self.settle()
 
     def _by_prefix(self) -> Iterator[Sample]:
-        """When all has been read: the samples of which only the beginning of the id was given."""
+        """At the end: the samples for which only a prefix of the id was given. Only then is it known to be unique."""
         for wanted, found in self._begun.items():
             if wanted in self._met or len(found) != 1:
                 continue
             self._met.add(wanted)
             for sample in next(iter(found.values())):
+                # The conditions were not checked before, because it was not known that the sample is meant.
                 if self.taken != self.limit and self._holds(sample):
                     self.taken += 1
                     yield sample if self.sub_agents else alone(sample)
 
     def wanted(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        """The wanted ones of some samples; the limit is for all that are asked for."""
+        """The wanted samples of some; the limit is for all calls together."""
         for sample in samples if self.taken != self.limit else ():
             self.read += 1
             if self._wants(sample):
@@ -122,7 +127,8 @@ class Selection:
                     return
 
     def settle(self) -> None:
-        """When all has been read: refuse a sample that is not there, and a label or key that no sample has."""
+        """At the end: refuse a sample that was not found, and a label or key that no sample has."""
+        # The limit ended the reading early, so the rest was never seen.
         if self.taken == self.limit:
             return
         for wanted in self.sessions:
@@ -138,8 +144,8 @@ class Selection:
             raise UsageError(f"--where {condition.text!r}: no sample has {condition.name}{hint}{listed}")
 
     def look_up(self, read: Callable[[], Iterable[Sample]]) -> None:
-        """Refuse a name that no sample has before anything is done, where the end would be too late: judges cost money,
-        and a run directory is bound to what was asked for. Reads everything once, if there are such names."""
+        """Refuse a name that no sample has before anything is done, if the end would be too late: judges cost money.
+        Reads everything once, if there are such names."""
         if self.sessions or self._beside:
             found = Selection(sessions=self.sessions, where=self.where)
             for _ in found.apply(read()):
@@ -149,7 +155,7 @@ class Selection:
 
     @property
     def found_nothing(self) -> str | None:
-        """A sentence where samples were read and all of them left out."""
+        """A sentence if samples were read and none was selected."""
         if not self.read or self.taken:
             return None
         asked = [
@@ -158,17 +164,20 @@ class Selection:
             *(f"--sample {each}" for each in self.sessions),
             *(f"--where {each.text!r}{self._instead_of(each)}" for each in self.where),
         ]
-        return f"nothing was selected: {self.read} samples were read, but none matches {' '.join(asked)}"
+        read = f"{few(self.read, 'sample')} {'was' if self.read == 1 else 'were'} read"
+        return f"nothing was selected: {read}, but none matches {' '.join(asked)}"
 
     def _wants(self, sample: Sample) -> bool:
+        # Only until a sample has the field: then the name is right, and nothing more has to be remembered.
         for condition in [each for each in self._beside if self._has(sample, each)]:
             del self._beside[condition]
         return (not self.sessions or self._is_named(sample)) and self._holds(sample)
 
     def _holds(self, sample: Sample) -> bool:
-        """Whether a sample fits all that was asked for but its id."""
+        """Whether a sample matches everything except the requested ids."""
         if self.since is not None or self.until is not None:
             created = sample.trajectory.created if sample.trajectory else None
+            # It cannot be known whether such a sample is meant. Counted, so that the user learns about it.
             if created is None:
                 self.undated += 1
                 return False
@@ -215,10 +224,11 @@ class Selection:
                     found.setdefault(sample.id, []).append(sample)
                 if len(found) > 1:
                     for kept in found.values():
-                        kept.clear()  # it will be refused: the ids are enough
+                        # An ambiguous prefix is refused at the end, so the samples need not stay in memory.
+                        kept.clear()
 
     def _instead_of(self, condition: Condition) -> str:
-        """What the field of a condition holds instead."""
+        """What the field of a condition has instead."""
         if condition not in self._seen or condition.op not in ("=", "~"):
             return ""
         seen = sorted(self._seen[condition])
@@ -232,7 +242,7 @@ class Selection:
 
 
 def alone(sample: Sample) -> Sample:
-    """A sample without the trajectories of its sub-agents; the calls that started them stay."""
+    """A sample without the trajectories of its sub-agents; the calls that started them are kept."""
     if sample.trajectory is None or not sample.trajectory.children:
         return sample
     return replace(sample, trajectory=replace(sample.trajectory, children=()))
@@ -256,7 +266,7 @@ def parse_since(text: str, now: datetime, option: str = "--since") -> float:
 
 
 def parse_gap(text: str) -> float:
-    """Seconds of 30m, 2h, 1d, 1w."""
+    """The seconds in 30m, 2h, 1d, 1w."""
     if (match := re.fullmatch(r"(\d{1,6})([mhdw])", text)) is None or not int(match[1]):
         raise UsageError(f"--gap {text!r} is not a length of time; try 30m, 2h or 1d")
     return timedelta(**{_UNITS[match[2]]: int(match[1])}).total_seconds()
@@ -265,6 +275,7 @@ def parse_gap(text: str) -> float:
 def _moment(text: str, now: datetime) -> datetime:
     if (match := re.fullmatch(r"(\d+)([mhdw])", text)) is not None:
         return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    # "today" means the user's day, not the day in UTC.
     midnight = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     if text == "today":
         return midnight

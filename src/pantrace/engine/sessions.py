@@ -1,4 +1,4 @@
-"""Sessions: recordings by the directory they were made in, in batches between pauses, and the tools they used."""
+"""Sessions: recordings grouped by their working directory and split at pauses, and the tools they used."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _PATHS = [path.split(".") for path in SHORT["directory"]]
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Sessions of one directory with no longer pause between them."""
+    """Sessions of one directory without a long pause between them."""
 
     directory: str | None
     samples: list[Sample]
     since: int | None = None
-    """Whole seconds that hold the start of each session; None where none has a time, or where nobody asked."""
+    """`since` to `until`, in whole seconds, contains the start of each session; None if none has a time, or if batches
+    were not split by time."""
     until: int | None = None
 
 
@@ -36,13 +37,13 @@ class ToolUse(msgspec.Struct, frozen=True):
 
 
 def directory_of(sample: Sample) -> str | None:
-    """Where the session was held, if the source tells it."""
+    """The working directory of the session, if the source states it."""
     return next((str(value) for path in _PATHS for value in values_at(sample, path)), None)
 
 
 def batches(samples: Iterable[Sample], gap: float | None = None) -> list[Batch]:
-    """Samples by directory, in the order of their first sessions. With `gap`, those of a directory in order of time,
-    parted where nothing happened for longer than so many seconds; those without a time come last."""
+    """Samples by directory, in the order of their first sessions. With `gap`, those of a directory are sorted by time
+    and split where nothing happened for longer than that many seconds; those without a time come last."""
     by_directory: dict[str | None, list[Sample]] = {}
     for sample in samples:
         by_directory.setdefault(directory_of(sample), []).append(sample)
@@ -52,6 +53,7 @@ def batches(samples: Iterable[Sample], gap: float | None = None) -> list[Batch]:
 
 
 def _parted(directory: str | None, samples: list[Sample], gap: float) -> list[Batch]:
+    # Sorted by time only: samples cannot be compared if two sessions start at the same moment.
     dated = sorted(((at, each) for each in samples if (at := _begin(each)) is not None), key=lambda pair: pair[0])
     groups: list[list[tuple[float, Sample]]] = []
     end = 0.0
@@ -60,6 +62,7 @@ def _parted(directory: str | None, samples: list[Sample], gap: float) -> list[Ba
             groups.append([])
             end = at
         groups[-1].append((at, sample))
+        # The latest end so far: a long session may still run while later ones come and go.
         end = max(end, _end(sample, at))
     found = [
         Batch(directory, [sample for _, sample in group], floor(group[0][0]), ceil(group[-1][0])) for group in groups
@@ -73,13 +76,13 @@ def _begin(sample: Sample) -> float | None:
 
 
 def _end(sample: Sample, begin: float) -> float:
-    """When the last step that has a time was over."""
+    """When the last step with a time ended."""
     steps = sample.trajectory.steps if sample.trajectory is not None else ()
     return max([begin, *(at for step in steps for at in (step.at, step.ended) if at is not None)])
 
 
 def tool_uses(samples: Iterable[Sample], names: dict[str, str] | None = None) -> list[ToolUse]:
-    """Every tool that was called, sub-agents included, the most used first; `names` are those of a tool map."""
+    """Every tool that was called, also by sub-agents, the most used first; `names` come from a tool map."""
     counts: dict[str, list[int]] = {}
     for sample in samples:
         pairs = call_pairs(sample.trajectory, children=True) if sample.trajectory is not None else []

@@ -22,15 +22,16 @@ nothing else."""
 
 @dataclass(frozen=True)
 class SimulatedUser:
-    """Who speaks in the user's place."""
+    """The model that plays the user."""
 
     model: str
     judge: Callable[[], Judge]
-    """Makes whoever answers, anew for each question: connections belong to one event loop."""
+    """Creates the client, again for each question: connections belong to one event loop, and each question has its
+    own."""
     most_turns: int = 10
 
     def next(self, case: Case, steps: list[Step]) -> Step | None:
-        """What the user says next, with the tokens it took; None when the user is done. Raises Unanswered."""
+        """What the user says next, with the tokens used; None if the user is done. Raises Unanswered."""
         request = Request(
             model=self.model,
             system=_SYSTEM.format(goal=case.goal or case.question, persona=_persona(case), end=END),
@@ -38,6 +39,7 @@ class SimulatedUser:
         )
         reply = asyncio.run(self._asked(request))
         text = reply.text.strip()
+        # Models often add words around the sign, so it counts anywhere in the reply.
         if not text or END in text:
             return None
         return Step(

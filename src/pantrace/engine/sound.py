@@ -1,8 +1,8 @@
-"""Sound: every sample that enters has the types that the model promises; one that has not is left out, in words.
+"""Sound: every sample that is read has the types that the model promises; others are left out and reported.
 
-Structs do not check what they are made of. A foreign value that a reader hands on as it found it (an id that is a
-number) would make a sample that metrics stumble over, and that can be written and never read again. Checking all of a
-sample takes as long as decoding it; a format that promises more is spared the most of it (`Format.checks_itself`).
+Structs do not check their values when they are created in Python. If a reader passes on a foreign value (an id that is
+a number), metrics would fail on the sample, and it could be written but never read again. Checking a whole sample takes
+as long as decoding it; a format that guarantees more is spared most of it (`Format.checks_itself`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .doubts import with_notes
 
 
 def sound(run: Run, format_: Format, path: Path, on_broken: OnBroken) -> Run:
-    """The run without the samples that do not fit the model; ReadError when its header does not."""
+    """The run without samples that break the model's promises; ReadError if its header does."""
     if format_.typed:
         return run
     if (why := first_misfit(header_of(run), RunHeader)) is not None:

@@ -1,4 +1,4 @@
-"""Stored evaluation: a file that holds only numbers over a whole evaluation, as one sample that has them as scores."""
+"""Stored evaluation: a file with only overall numbers, as one sample that has them as scores."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pantrace.model import Aggregate, Case, Maker, Run, Sample, Score
 
 
 def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
-    """The samples of an input; of one that has none and stores numbers all the same, itself as the only one.
+    """The samples of an input. If it has none but stores numbers, the whole evaluation becomes one sample.
 
-    So the numbers of an eval JSON are decided, kept and compared like any others; their mean is over evaluations."""
+    So the numbers of an eval JSON are decided, stored and compared like any others; their mean is over evaluations."""
     empty = True
     for sample in run.samples:
         empty = False

@@ -1,4 +1,5 @@
-"""Summary: what an evaluation found, from the run directory alone, by sums that a database makes: memory stays flat."""
+"""Summary: the results of an evaluation, from the run directory alone. A database does the sums, so memory stays
+flat."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ from .reduce import Total, estimate_of, within
 from .reliability import Reliability, reliability_of
 from .score_columns import Columns
 from .summary_sql import MEMORY, Line, reduce_stored
+from .table import Table, Tabular
 
 
 class MetricSummary(Record, frozen=True, kw_only=True):
@@ -36,20 +38,20 @@ class MetricSummary(Record, frozen=True, kw_only=True):
     unit: Unit | None = None
     better: Literal["higher", "lower"] | None = None
     headline: bool = True
-    """Stands in tables that have no room for all."""
+    """Whether it is shown in tables that have no room for all."""
     scored: int
     """Samples that have a value."""
     not_applicable: int
     unscored: int
     """Unscored and failed together."""
     estimate: Estimate | None
-    """The mean over cases, or the share of true; None for words or when nothing was scored."""
+    """The mean over cases, or the share of true; None for words, or if nothing was scored."""
     why_not: str | None = None
-    """The most frequent reason of those that have no value."""
+    """The most frequent reason why there is no value."""
     together: Total | None = None
-    """What all samples come to together, where that is no mean over cases: a ratio of sums, a sum, a rate."""
+    """The total over all samples, if that is not a mean over cases: a ratio of sums, a sum, a rate."""
     reliability: Reliability | None = None
-    """pass@k and pass^k, where cases were repeated and say yes or no."""
+    """pass@k and pass^k, if cases were repeated and are yes or no."""
 
 
 class DecisionSummary(Record, frozen=True, kw_only=True):
@@ -57,22 +59,22 @@ class DecisionSummary(Record, frozen=True, kw_only=True):
 
     profile: str
     passed: int
-    """Samples, as the two that follow; the shares below are means over cases."""
+    """These three are numbers of samples; the shares below are means over cases."""
     failed: int
     undecided: int
     cases: int
     pass_rate: float
-    """What a gate asks for: the share of a case's samples that passed, its mean over cases. What could not be decided
-    has not passed."""
+    """What a gate uses: the share of a case's samples that passed, averaged over cases. A sample that could not be
+    decided has not passed."""
     pass_rate_at_best: float
     """The same if every sample that could not be decided had passed."""
     rate: Estimate | None
-    """Passed of those decided: the mean over cases, repeats averaged within the case."""
+    """The share of decided samples that passed: the mean over cases, repeats averaged within the case."""
     reasons: tuple[tuple[str, int], ...] = ()
     reliability: Reliability | None = None
 
 
-class EvalSummary(Record, frozen=True, kw_only=True):
+class EvalSummary(Record, Tabular, frozen=True, kw_only=True):
     """An evaluation in numbers."""
 
     samples: int
@@ -81,20 +83,55 @@ class EvalSummary(Record, frozen=True, kw_only=True):
     groups: tuple[MetricSummary, ...]
     decisions: tuple[DecisionSummary, ...]
 
+    __repr__ = Tabular.__repr__
+
     @property
     def profiles(self) -> tuple[str, ...]:
-        """The profiles that these decisions are of."""
+        """The profiles of these decisions."""
         return tuple(each.profile for each in self.decisions)
 
     def only_by(self, profiles: Collection[str]) -> EvalSummary:
-        """Without the decisions of other profiles: a run directory keeps those of every gate that was tried on it."""
+        """Without the decisions of other profiles: a run directory also has those of every gate that was tried."""
         chosen = tuple(each for each in self.decisions if each.profile in profiles)
         return msgspec.structs.replace(self, decisions=chosen)
 
+    def table(self) -> Table:
+        """One row for each measure, over all samples and then for each group."""
+        columns: dict[str, type] = {"metric": str, "group": str, "unit": str, "scored": int, "not_applicable": int}
+        columns |= {"unscored": int, "mean": float, "low": float, "high": float}
+        rows = []
+        for each in (*self.metrics, *self.groups):
+            found = each.estimate
+            mean = (None, None, None) if found is None else (found.value, found.low, found.high)
+            counts = (each.scored, each.not_applicable, each.unscored)
+            rows.append((each.metric, each.group, each.unit, *counts, *mean))
+        return Table(columns, [*rows])
+
+    def overview(self) -> Table:
+        """The measures with a number, each as its mean over cases with a 95 % interval."""
+        # Here, because these modules put summaries into words and import this one.
+        from .decided_words import verdict_words
+        from .denominator import denominator_words
+        from .reports import estimate_words
+
+        rows, silent = [], []
+        for each in self.metrics:
+            if each.headline and each.estimate is not None:
+                rows.append((each.metric, each.scored, estimate_words(each.estimate, each.unit, scored=each.scored)))
+            elif each.headline:
+                silent.append(each.metric)
+        decided = [verdict_words(each) for each in self.decisions]
+        notes = [f"without a number: {', '.join(silent)}"] if silent else []
+        return Table(
+            {"metric": str, "scored": int, "mean [95 %]": str},
+            [*rows],
+            sentence="; ".join(decided) or f"{self.samples} samples, none decided",
+            notes=[*notes, denominator_words(self.denominator)],
+        )
+
 
 def summarise(out: Path, own: Iterable[Chosen] = ()) -> EvalSummary:
-    """The numbers of a run directory, from the rows that it holds. `own`: metrics of plugins, whose measures are then
-    known, too."""
+    """The numbers of a run directory. `own`: metrics of plugins, so that their measures are known, too."""
     plugins = [each for each, _ in own if not each.is_ours]
     declared = measures(plugins)
     known = {each.address: each for each in declared}
@@ -120,7 +157,7 @@ def _summary(line: Line, measure: Measure | None) -> MetricSummary:
     if ours is not None:
         binary, scale = ours.yes_or_no, Scale(low=ours.low, high=ours.high)
     else:
-        # A metric that counts may happen to count zeros and ones; of anybody else these are no and yes.
+        # A metric of ours may be a count that happens to be 0 or 1; for everybody else these mean no and yes.
         binary = line.booleans or line.kind != "check"
         scale = Scale(low=line.scale_low, high=line.scale_high)
     return MetricSummary(
@@ -154,17 +191,18 @@ select profile, sum(trials)::bigint, count(mean), coalesce(favg(mean), 0), var_s
 from cases group by profile order by profile
 """
 
-# The same reason has another number in each sample: "Below threshold: tone=0.31 (<0.50)" is counted without it. One
-# that is still long is told by what stands before its colon.
+# A reason has another number in each sample: "Below threshold: tone=0.31 (<0.50)" is counted without it. If it is still
+# long, only the part before its colon counts.
 _REASONS = """
-with told as (select profile, unnest(from_json(reasons, '["VARCHAR"]')) as reason from decisions),
-each_reason as (select profile, regexp_replace(reason, '=-?[0-9][0-9.]*(e-?[0-9]+)?', '', 'g') as reason from told)
+with listed as (select profile, unnest(from_json(reasons, '["VARCHAR"]')) as reason from decisions),
+each_reason as (select profile, regexp_replace(reason, '=-?[0-9][0-9.]*(e-?[0-9]+)?', '', 'g') as reason from listed)
 select profile, case when length(reason) > 120 then split_part(reason, ':', 1) else reason end as kind, count(*) as n
 from each_reason group by profile, kind order by profile, n desc, kind
 """
 
 
 def _decisions(database: Any) -> list[DecisionSummary]:
+    # SQL, because there may be millions of decisions. `favg` in it is DuckDB's average with compensated sums.
     reasons: dict[str, list[tuple[str, int]]] = {}
     for profile, reason, count in database.execute(_REASONS).fetchall():
         reasons.setdefault(profile, []).append((reason, count))
@@ -201,17 +239,24 @@ def _tasks(database: Any, profile: str) -> list[tuple[int, int, int]]:
     return [(trials, successes, count) for trials, successes, count in database.execute(question, [profile]).fetchall()]
 
 
-def gate_code(summary: EvalSummary, min_pass_rate: float, *, complete: bool = False) -> int:
-    """0 pass, 1 fail, 3 could not decide: the share of cases that pass, repeats averaged within the case. What could
-    not be decided does not pass, and a record that could not be read is a case that could not be decided; with
-    `complete`, nor does a run pass that lacks a case."""
+def pass_rates(summary: EvalSummary) -> tuple[float, float]:
+    """The share of cases that passed, repeats averaged, and what it would be if everything undecided passed: what a
+    gate compares with its rate. Only for a summary with decisions."""
     unread = summary.denominator.refused
     cases = sum(each.cases for each in summary.decisions) + unread
-    if not summary.decisions:
-        return 3
     least = fsum(each.pass_rate * each.cases for each in summary.decisions) / cases
-    most = (fsum(each.pass_rate_at_best * each.cases for each in summary.decisions) + unread) / cases
-    # Thirds of a case may add up to a hair less than what was asked for.
+    return least, (fsum(each.pass_rate_at_best * each.cases for each in summary.decisions) + unread) / cases
+
+
+def gate_code(summary: EvalSummary, min_pass_rate: float, *, complete: bool = False) -> int:
+    """0 pass, 1 fail, 3 could not decide, by the share of cases that pass, repeats averaged within the case. A sample
+    that could not be decided does not pass, and a record that could not be read counts as such a case. With
+    `complete`, a run that lacks a case does not pass either."""
+    # Of an evaluation that has not ended, nobody knows how many cases there will be: it has neither passed nor failed.
+    if not summary.decisions or summary.denominator.unfinished:
+        return 3
+    least, most = pass_rates(summary)
+    # Sums of thirds can be slightly less than the exact share.
     wanted = min_pass_rate - 1e-12
     # Even if every undecided sample passed, the rate would be too low: that is a failure, not a doubt.
     if most < wanted:

@@ -1,4 +1,4 @@
-"""Reducing the scores of a run directory: counts by SQL, numbers measure by measure."""
+"""Reduces the scores of a run directory: counts by SQL, numbers one measure at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .reliability import Reliability
 from .score_columns import Columns
 
 MEMORY = "160MB"
-"""What the database may hold; the rest goes to the disk."""
+"""Memory for the database; the rest goes to the disk."""
 
 
 @dataclass
@@ -42,35 +42,37 @@ class Line:
 
 @dataclass
 class Reduced:
-    """All lines, in the order in which the first sample has its scores."""
+    """All lines, in the order of the first sample's scores."""
 
     samples: int
     lines: list[Line] = field(default_factory=list)
 
 
+# Scores that do not apply are counted once per text and then joined with the scores in the text: a row for each of them
+# would be half of all rows.
 _COUNTS = """
-with told as (
+with counted as (
     select {group} as group_id, made, sum(scores * (status = 0)::int) as scored,
         sum(scores * (status in (2, 3))::int) as unscored, sum(scores) as scores
     from statuses {join} group by all
 ), absences_of as (
     select {group} as group_id, absence, sum(scores) as scores from absences {join} group by all
 ), both_kinds as (
-    from told union all select group_id, made, 0, 0, scores from absences_of join absent using (absence)
+    from counted union all select group_id, made, 0, 0, scores from absences_of join absent using (absence)
 )
 select group_id, made, sum(scored)::bigint, sum(unscored)::bigint, sum(scores)::bigint from both_kinds group by all
 """
 
 
 def reduce_stored(database: Any, columns: Columns, measures: Sequence[Measure]) -> Reduced:
-    """Every measure of the run directory, over all samples and over the groups that labels and agents make."""
+    """Every measure of the run directory, over all samples and over the groups by label and agent."""
     declared: dict[str, dict[str, Measure]] = {}
     for each in measures:
         declared.setdefault(each.metric, {})[each.name] = each
     lines: list[Line] = []
     lines += _lines(database, CaseSums(columns, grouped=False), columns, declared)
     if columns.groups:
-        # Groups are many: they have the headlines, with what these are made of.
+        # There are many groups, so they get only the headline measures, and what their ratios need.
         shown = _headlines(columns, declared)
         lines += _lines(database, CaseSums(columns, grouped=True, only=shown), columns, declared, grouped=True)
     order = columns.order
@@ -79,7 +81,7 @@ def reduce_stored(database: Any, columns: Columns, measures: Sequence[Measure]) 
 
 
 def _headlines(columns: Columns, declared: dict[str, dict[str, Measure]]) -> set[int]:
-    """The measures that stand in tables, and those that their ratios are made of."""
+    """The measures that tables show, and those that their ratios need."""
     found: set[int] = set()
     for (name, kind), made in columns.made.items():
         own = declared.get(name, {}) if kind == "check" else {}
@@ -98,7 +100,7 @@ def _lines(
         name, kind, made = by_id[number]
         numbers = made.keys
         own = declared.get(name, {}) if kind == "check" else {}
-        # The main measure has a line whether or not it has a number; of the others, those that have one.
+        # The main measure always has a line; the others only if they have a number.
         main = next(iter(own), "" if not numbers else None)
         for key in [each for each in dict.fromkeys((*own, *numbers, "")) if each in numbers or each == main]:
             moments = sums.moments(group, numbers.get(key, 0))
@@ -120,7 +122,7 @@ def _lines(
             )
             if key in own:
                 line.total = sums.total(own[key], group, numbers, count)
-            # A yes that is bad, such as a limit reached, is no success.
+            # A yes that is bad, such as a limit that was reached, is not a success.
             says_yes = (
                 own[key].yes_or_no and own[key].better == "higher" if key in own else kind != "check" or made.booleans
             )

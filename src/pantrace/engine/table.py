@@ -1,4 +1,4 @@
-"""Tables: what a result holds, for pandas, Polars and Arrow, for a notebook and for a terminal."""
+"""Tables: results for pandas, Polars and Arrow, for a notebook and for a terminal."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from xml.etree import ElementTree
 from pantrace.errors import UsageError
 
 Columns = dict[str, type]
-"""Name of each column and what its values are: str, int, float or bool; each of them may be None."""
+"""Name of each column and the type of its values: str, int, float or bool; every value may be None."""
 
 _SHOWN = 20
-"""Rows that a person sees; the frames have all."""
+"""Rows that are printed; data frames have all."""
 _WIDE = 60
-"""Characters of a cell that a person sees."""
+"""Characters of a cell that are printed."""
 _ARROW = {str: "string", int: "int64", float: "float64", bool: "bool_"}
+# The nullable types: with int64 and bool, pandas would turn a column with a missing value into floats or objects.
 _PANDAS = {int: "Int64", bool: "boolean", float: "float64"}
 _POLARS = {str: "String", int: "Int64", float: "Float64", bool: "Boolean"}
 
 
 class Tabular:
-    """A result that can be handed on as a table. What has no value is missing in it, never zero."""
+    """A result that can become a table. A missing value is missing in it, never zero."""
 
     __slots__ = ()
 
     def table(self) -> Table:
-        """All of it, flat: one row for each thing found."""
+        """Everything, as flat rows."""
         raise NotImplementedError
 
     def overview(self) -> Table:
-        """What a person wants to see of it first."""
+        """What a person wants to see first."""
         return self.table()
 
     def to_pandas(self) -> Any:
@@ -51,7 +52,7 @@ class Tabular:
         return self.overview().as_text()
 
     def __rich__(self) -> Any:
-        # By name: only rooms above this one know the library that draws in a terminal.
+        # Imported by name, because only layers above this one use the library that draws in a terminal.
         return import_module("pantrace.library.terminal").rich_table(self.overview())
 
     def _repr_html_(self) -> str:
@@ -89,6 +90,7 @@ class Table(Tabular):
     def to_arrow(self) -> Any:
         arrow = _imported("pyarrow")
         schema = arrow.schema([(name, getattr(arrow, _ARROW[kind])()) for name, kind in self.columns.items()])
+        # An empty table still has its columns and types.
         values = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
         return arrow.table([*map(list, values)], schema=schema)
 
@@ -124,17 +126,17 @@ class Table(Tabular):
         return html_text(root)
 
     def cells(self) -> list[list[str]]:
-        """The rows that a person sees, as texts."""
+        """The rows that are printed, as texts."""
         return [[_cell(value) for value in row] for row in self.rows[:_SHOWN]]
 
     def remarks(self) -> list[str]:
-        """What stands below the rows."""
+        """The lines below the rows."""
         left = len(self.rows) - _SHOWN
         return [*([f"and {left:,} more rows (.to_pandas() has all)"] if left > 0 else []), *self.notes]
 
 
 def html_text(root: ElementTree.Element) -> str:
-    """A piece of HTML; texts in it cannot become markup."""
+    """A piece of HTML; ElementTree escapes texts, so they cannot become markup."""
     return ElementTree.tostring(root, encoding="unicode", method="html")
 
 

@@ -1,4 +1,4 @@
-"""Tables: flat records as JSON Lines, CSV or Parquet."""
+"""Writes flat records as JSON Lines, JSON, CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["jsonl", "json", "csv", "parquet"]
 
 
 def write_table(rows: Iterable[Record | dict[str, Any]], target: Path, kind: Kind, columns: Sequence[str]) -> int:
-    """Write records to a file that appears when it is complete; gives their number."""
+    """Write records to a file that appears when it is complete; returns their number."""
     if kind == "parquet":
         return _write_parquet(rows, target, columns)
     pieces = 0
@@ -31,7 +31,7 @@ def write_table(rows: Iterable[Record | dict[str, Any]], target: Path, kind: Kin
 
 
 _FRAME = {"csv": 1, "jsonl": 0, "json": 2}
-"""How many pieces are no rows."""
+"""How many pieces are not rows: the header of a CSV, the brackets of JSON."""
 
 
 def encode_table(
@@ -41,7 +41,7 @@ def encode_table(
     *,
     indent: int = 0,
 ) -> Iterator[bytes]:
-    """A table as pieces of text: one for each row, with every key or column, null included, and its frame."""
+    """A table as pieces of text, one for each row and those around them; every row has every key or column."""
     if kind == "csv":
         yield csv_line(columns)
         for row in rows:
@@ -73,13 +73,13 @@ def _cell(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as text that is valid UTF-8: half of a surrogate pair is written out, as in CSV."""
+    """A value as valid UTF-8 text: a lone surrogate is written as its escape, as in CSV."""
     text = value if isinstance(value, str) else encode(value).decode()
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def csv_line(cells: Iterable[str]) -> bytes:
-    """A row of CSV in which no cell is a formula: what an agent wrote must not run in somebody's spreadsheet."""
+    """A row of CSV in which no cell is a formula: text by an agent must not run in somebody's spreadsheet."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow([escape_formula(cell) for cell in cells])
     return buffer.getvalue().encode("utf-8", "backslashreplace")
@@ -87,17 +87,18 @@ def csv_line(cells: Iterable[str]) -> bytes:
 
 _BATCH = 10_000
 _TYPES = {"epoch": "int64", "turn": "int64", "threshold": "float64", "passed": "bool_", "number": "float64"}
-"""Columns of Parquet that hold no text."""
+"""Columns of Parquet that are not text."""
 
 
 def _write_parquet(rows: Iterable[Record | dict[str, Any]], target: Path, columns: Sequence[str]) -> int:
-    """Every file has the same columns of the same types, whatever its values are: a value may be a number or a word,
-    so it is a text, and beside it stands the number that it is."""
+    """Every file has the same columns of the same types, whatever its values are: a value can be a number or a word, so
+    it is stored as text, with the number in a column next to it."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtra("writing Parquet", "analysis") from None
+    # Types that depend on the values would differ between files, and engines refuse to read such files together.
     names = [each for name in columns for each in ((name, "number") if name == "value" else (name,))]
     schema = pa.schema([(name, getattr(pa, _TYPES.get(name, "string"))()) for name in names])
     count, left = 0, iter(rows)

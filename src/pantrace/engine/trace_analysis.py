@@ -1,8 +1,8 @@
-"""What openadapt-evals' TraceAnalyzer tells of GUI runs, in its shape: summary, failure modes, action distribution.
+"""The report of openadapt-evals' TraceAnalyzer on GUI runs, in its shape: summary, failure modes, action distribution.
 
-It differs on purpose in three things. A run whose result was recorded counts, though its folder's name is not its id.
-The cost is that of the tokens which were reported, null where none were, never a guess by the number of steps. What
-was not recorded is null, never 0."""
+It differs on purpose in three ways. A run with a recorded result counts even if its folder's name is not its id. The
+cost is that of the reported tokens, and null if there are none, never a guess by the number of steps. What was not
+recorded is null, never 0."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pantrace.metrics import by_name
 from pantrace.model import Action, Record, Sample
 
 MAX_STEPS = 15
-"""Steps at which TraceAnalyzer takes a run for stopped, unless it is told another number."""
+"""From this many steps on, TraceAnalyzer counts a run as stopped, by default."""
 _SERVER = re.compile(r"connection|timeout|unreachable|50[0234]|refused|broken.pipe|reset.by.peer", re.IGNORECASE)
 _UNSCORED = {"infrastructure": "infra_error", "evaluation": "evaluation_error"}
 
 
 class Episode(Record, frozen=True, kw_only=True):
-    """One run, in TraceAnalyzer's words."""
+    """One run, in TraceAnalyzer's terms."""
 
     id: str
     status: str
@@ -61,7 +61,7 @@ def trace_analysis(samples: Iterable[Sample], *, max_steps: int = MAX_STEPS) -> 
 
 
 def episode_of(sample: Sample, max_steps: int = MAX_STEPS) -> Episode:
-    """A sample as TraceAnalyzer would tell of it."""
+    """A sample in TraceAnalyzer's terms."""
     trajectory = sample.trajectory
     outcome = trajectory.outcome if trajectory is not None else None
     acted = [part for step in (trajectory.steps if trajectory else ()) for part in step.parts if type(part) is Action]
@@ -71,6 +71,7 @@ def episode_of(sample: Sample, max_steps: int = MAX_STEPS) -> Episode:
     reason = (outcome.reason or "") if outcome is not None else ""
     if outcome is None or outcome.status == "unscored":
         status = "evaluation_error"
+    # openadapt-evals 0.98 leaves errors of the infrastructure and of the evaluation out of its denominators.
     elif outcome.status == "error":
         status = _UNSCORED.get(str(kind), "error")
     else:
@@ -105,6 +106,7 @@ def _mode(kind: str, reason: str, reward: float | None, stopped: bool, actions: 
         return "timeout"
     aims = [(action.kind, action.target.description if action.target is not None else None) for action in actions]
     for start in range(len(aims) - AROUND + 1):
+        # Without a description of the target, equal actions can be aimed at different elements.
         if aims[start][1] and len(set(aims[start : start + AROUND])) == 1:
             return "loop_detected"
     return "planner_wrong_target" if any(action.kind == "fail" for action in actions) else "unknown_failure"
@@ -133,7 +135,7 @@ def _summary(episodes: Sequence[Episode]) -> dict[str, Any]:
 
 
 def _step_statistics(episodes: Sequence[Episode]) -> dict[str, Any]:
-    """How long runs are: those that passed, and those that did not."""
+    """The lengths of runs that passed, and of those that did not."""
     found = {}
     for name, wanted in (("passed", True), ("not_passed", False)):
         steps = sorted(each.steps for each in episodes if (each.status == "passed") is wanted)

@@ -1,4 +1,4 @@
-"""Trend: a measure over runs in time, with intervals, and which of its changes hold up."""
+"""Trend: a measure over runs in time, with intervals, and which of its changes are proven."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pantrace.model import Record, Unit
 from pantrace.stats import Estimate
 
 from .compare import average_of, compare_metric
-from .compare_result import Comparison
+from .compare_result import SHOWS_NOTHING, Comparison
 from .compare_runs import Source, read_sides
 from .compare_side import Side, address_among
 from .table import Table, Tabular
@@ -24,11 +24,11 @@ class Point(Record, frozen=True, kw_only=True):
     run: str
     created: float | None
     estimate: Estimate | None
-    """The mean over its cases; None where it has no number."""
+    """The mean over its cases; None if it has no number."""
     change: Comparison | None = None
     """Against the run where the level last changed (at first, the first run)."""
     holds_up: bool = False
-    """Whether that change is proven; then this run is what later ones are compared with."""
+    """Whether that change is proven; then later runs are compared with this one."""
 
 
 class Trend(Record, frozen=True, kw_only=True):
@@ -43,9 +43,9 @@ class History(Record, Tabular, frozen=True, kw_only=True):
     """Measures over runs in time."""
 
     runs: tuple[str, ...]
-    """From the oldest to the newest, or as given where a run does not say when it was made."""
+    """From the oldest to the newest, or as given if a run has no time."""
     in_time: bool
-    """Whether all runs say so."""
+    """Whether all runs have a time."""
     correction: str
     trends: tuple[Trend, ...]
 
@@ -91,7 +91,8 @@ def trend_of_sources(
             raise UsageError(f"no run has numbers for {name!r}; there are: {known}")
     if not chosen:
         raise UsageError("the runs share no metric that has numbers")
-    # Each run is compared once for each measure. With which one is seen on the way, so Holm's order does not apply.
+    # Each run is compared once for each measure. Which run it is compared with depends on earlier results, so Holm,
+    # which needs all p-values at once, does not apply.
     tests = (len(sides) - 1) * len(chosen)
     return History(
         runs=tuple(side.name for side in sides),
@@ -111,9 +112,10 @@ def _trend(metric: str, sides: Sequence[Side], tests: int) -> Trend:
     level: Side | None = None
     for side in sides:
         estimate, change, holds_up = average_of(side, metric), None, False
+        # Not with the run before: a slow decline would never be proven in any single step.
         if estimate is not None and level is not None:
             change = compare_metric(metric, level, side, tests)
-            holds_up = change.verdict not in ("inconclusive", "equivalent")
+            holds_up = change.verdict not in SHOWS_NOTHING
         points.append(Point(run=side.name, created=side.created, estimate=estimate, change=change, holds_up=holds_up))
         if estimate is not None and (level is None or holds_up):
             level = side

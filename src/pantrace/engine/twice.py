@@ -1,6 +1,6 @@
-"""Twice: the same recording in two files, such as a session's transcript beside what the tool printed.
+"""Twice: the same recording in two files, such as a session's transcript and what the tool printed.
 
-Nothing is left out for it: the two may hold different things. But who adds them up is told."""
+Nothing is left out, because the two may contain different things. But the user is told that both are counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pantrace.model import Sample
 from pantrace.store import query
 
 _REMEMBERED = 100_000
-"""Ids that are remembered; in larger piles a recording that comes twice may not be noticed."""
+"""At most this many ids are remembered; in larger inputs, a repeated recording may not be noticed."""
+# In SQL, because a run directory may have millions of ids; only the repeated ones are returned.
 _QUESTION = (
     "select sample, source from samples where case_id is null and (sample, coalesce(epoch, 1)) in "
     "(select (sample, coalesce(epoch, 1)) from samples group by 1 having count(distinct source) > 1) "
@@ -20,15 +21,15 @@ _QUESTION = (
 
 
 class Twice:
-    """Which samples have been met in which files, by their ids."""
+    """Which samples were seen in which files, by id."""
 
     def __init__(self) -> None:
         self._first: dict[tuple[str, int | None], str] = {}
         self._files: dict[str, list[str]] = {}
 
     def see(self, sample: Sample, path: str) -> None:
-        """Note a sample of a file. Only sessions count: a case may well be in two logs, and ids such as `1` are used by
-        everybody."""
+        """Note a sample of a file. Only sessions count: a case may well be in two logs, and ids such as `1` are used
+        everywhere."""
         if len(sample.id) >= _LONG and sample.case is None:
             self._note((sample.id, sample.epoch), path)
 
@@ -39,7 +40,7 @@ class Twice:
             yield sample
 
     def absorb(self, other: Twice) -> None:
-        """Take in what was noted in another process, of one file."""
+        """Add what was noted in another process."""
         for key, path in other._first.items():
             self._note(key, path)
 
@@ -54,16 +55,16 @@ class Twice:
                 files.append(path)
 
     def sentences(self) -> list[str]:
-        """What is to be said of them."""
+        """A warning for each of them."""
         return sentences_of(self._files)
 
 
 _LONG = 12
-"""Letters that an id has which a tool made up; shorter ones are numbers and names that several files may well use."""
+"""Generated ids have at least this many letters; shorter ones are numbers and names that several files may share."""
 
 
 def twice_in(folder: Path) -> list[str]:
-    """The same, of what a run directory holds."""
+    """The same for the samples of a run directory."""
     files: dict[str, list[str]] = {}
     for sample, source in query(folder, _QUESTION).rows:
         if source is not None and len(sample) >= _LONG:
@@ -73,15 +74,15 @@ def twice_in(folder: Path) -> list[str]:
 
 def sentences_of(files: dict[str, list[str]]) -> list[str]:
     """One sentence for the first few, and how many more there are."""
-    told = []
+    found = []
     for name, several in [*files.items()][:3]:
         times = "twice" if len(several) == 2 else f"{len(several)} times"
-        told.append(f"{name} occurs {times} and is counted {times}: in {_and(several)}")
+        found.append(f"{name} occurs {times} and is counted {times}: in {_and(several)}")
     if len(files) > 3:
         rest = len(files) - 3
         more, are = (f"{rest:,} more recordings occur", "are") if rest > 1 else ("1 more recording occurs", "is")
-        told.append(f"{more} more than once and {are} counted each time")
-    return told
+        found.append(f"{more} more than once and {are} counted each time")
+    return found
 
 
 def _and(names: Iterable[str]) -> str:

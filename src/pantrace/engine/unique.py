@@ -1,4 +1,4 @@
-"""Unique: samples that come from several places under ids of their own."""
+"""Unique: gives samples from several sources distinct ids."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from .loss_report import Report
 
 
 def unique_samples(samples: Iterable[Sample], report: Report, *, repeats: bool) -> Iterator[Sample]:
-    """Samples whose (id, epoch) no other has; a repeated one is led by the name of its source. Where a case `repeats`,
+    """Samples with distinct (id, epoch); a repeated one gets the name of its source as a prefix. If a case `repeats`,
     another session of it is its next epoch.
 
-    No epoch is the first one: formats that demand a number write 1."""
+    No epoch means the first: formats that require a number write 1."""
     seen: set[tuple[str, int]] = set()
     sessions: set[tuple[str, str | None]] = set()
     last: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The usual places: where well-known tools keep their recordings on this machine. Only looked at, never changed."""
+"""The usual places: where well-known tools keep their recordings on this machine. They are only read, never changed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Place(NamedTuple):
     tool: str
     path: Path
     format: str | None
-    """The format that reads it; None: pantrace does not read this tool's recordings."""
+    """The format that reads it; None if pantrace cannot read this tool's recordings."""
 
 
 _HOMES: tuple[tuple[str, str | None, str, str | None], ...] = (
-    # tool, variable that moves its home, place below it (or below the user's home), format
+    # tool, environment variable that moves its home, path below it (or below the user's home), format
     ("Claude Code", "CLAUDE_CONFIG_DIR", ".claude/projects", "claude-code"),
     ("Claude Code", None, ".config/claude/projects", "claude-code"),
     ("Codex", "CODEX_HOME", ".codex/sessions", "codex"),
@@ -41,11 +41,11 @@ _HERE: tuple[tuple[str, str, str], ...] = (
 
 
 def usual_places(home: Path, here: Path, environment: Mapping[str, str]) -> Iterator[Place]:
-    """The places that exist, of tools that keep recordings in the user's home or in the folder where one works."""
+    """The places that exist, of tools that keep recordings in the user's home or in the current folder."""
     for tool, variable, below, format_ in _HOMES:
         moved = environment.get(variable) if variable is not None else None
-        # A variable names the tool's own folder, which is the first part of the usual place.
-        # Claude Code's may list several, with commas between.
+        # The variable names the tool's own folder, which is the first part of the usual path. Claude Code's may list
+        # several, separated by commas.
         moves = [each.strip() for each in moved.split(",") if each.strip()] if moved else []
         paths = [Path(each, *Path(below).parts[1:]) for each in moves] or [home / below]
         if tool == "OpenCode" and (data := environment.get("XDG_DATA_HOME")):
@@ -60,33 +60,33 @@ def usual_places(home: Path, here: Path, environment: Mapping[str, str]) -> Iter
 
 
 class Kept(NamedTuple):
-    """What a tool keeps for one project, by the files alone: nothing is opened."""
+    """What a tool keeps for one project, judged by its files alone: nothing is opened."""
 
     tool: str
     project: str | None
-    """The folder below the place, where the tool has one for each project."""
+    """The folder below the place, if the tool has one for each project."""
     path: Path
     format: str | None
     files: int
     bytes: int
     newest: float
-    """When the newest of them was written."""
+    """When the newest file was written."""
 
 
 _BY_PROJECT = {"claude-code", "qwen-code", "gemini-cli"}
 
 
 def kept_in(place: Place) -> list[Kept]:
-    """What lies in a place, project by project, the newest first."""
+    """What is in a place, by project, the newest first."""
     folders = [place.path]
     if place.format in _BY_PROJECT:
         folders = sorted(each for each in place.path.iterdir() if each.is_dir())
     found = []
     for folder in folders:
-        told = [each.stat() for each in folder.rglob("*") if each.is_file()]
-        if told:
+        files = [each.stat() for each in folder.rglob("*") if each.is_file()]
+        if files:
             project = folder.name if folder != place.path else None
-            newest = max(each.st_mtime for each in told)
-            size = sum(each.st_size for each in told)
-            found.append(Kept(place.tool, project, folder, place.format, len(told), size, newest))
+            newest = max(each.st_mtime for each in files)
+            size = sum(each.st_size for each in files)
+            found.append(Kept(place.tool, project, folder, place.format, len(files), size, newest))
     return sorted(found, key=lambda each: -each.newest)

@@ -1,4 +1,4 @@
-"""Validate: every place where a file is not as its format demands."""
+"""Validate: finds every place where a file breaks the rules of its format."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from pantrace.wire.rows import rows_in
 from .balance import Balance
 from .doubts import doubts
 from .read import UNFORESEEN, Notes, inputs, not_of_format, open_run
+from .run_format import RUN_DIRECTORY
 from .table import Table, Tabular
 
 
 class Violations(list[Violation], Tabular):
-    """What is not as a format demands; empty where all is well."""
+    """Where files break the rules of their format; empty if they do not."""
 
     def __init__(self, found: Iterable[Violation] = (), files: Iterable[Path] = ()):
         super().__init__(found)
@@ -55,12 +56,13 @@ class Violations(list[Violation], Tabular):
                 ],
                 "reading": unread.plain() if unread is not None else None,
                 "ignored": self.notes.left_out()["ignored"],
+                "unfinished": self.notes.unfinished,
             }
         )
         return plain
 
     def table(self) -> Table:
-        """One row for each."""
+        """One row for each violation."""
         columns: dict[str, type] = {"level": str, "path": str, "place": str, "message": str}
         rows = [(each.level, each.path, each.place, each.message) for each in self]
         count = len(self.errors)
@@ -70,7 +72,7 @@ class Violations(list[Violation], Tabular):
 def validate(path_or_data: str | PathLike[str] | Any, format: str | None = None) -> Violations:  # noqa: A002
     """Check a file or a directory against the rules of its format, and name every place that breaks them.
 
-    It also takes one decoded record, before it is written; then `format` must be named. A file that cannot be read
+    A decoded record can be checked before it is written, too; then `format` must be given. A file that cannot be read
     raises a ReadError."""
     if isinstance(path_or_data, (str, PathLike)):
         found = validate_files([path_at(path_or_data)], format)
@@ -93,14 +95,15 @@ def validate_files(paths: Sequence[Path], format: str | None = None) -> Violatio
             found.extend(_file_violations(path, format, found.notes, found.files))
         except ReadError as error:
             found.unreadable.append(error.at(path=str(path)))
+            # A file that cannot be opened still belongs to the answer.
             if path not in found.files:
                 found.files.append(path)
     return found
 
 
 def _file_violations(path: Path, format_name: str | None, notes: Notes, files: list[Path]) -> Iterator[Violation]:
-    """Violations of a file, or of all recordings in a directory; ReadError when nothing can be read. Each recording
-    that is looked at is added to `files`; what lies beside them, and values without a place in the model, are noted."""
+    """Violations of a file, or of all recordings in a directory; ReadError if nothing can be read. Each recording that
+    is checked is added to `files`; other files, and values without a place in the model, are noted."""
     if path.is_dir():
         yield from _directory_violations(path, format_name, notes, files)
         return
@@ -110,41 +113,50 @@ def _file_violations(path: Path, format_name: str | None, notes: Notes, files: l
     yield from _violations(path, by_name(format_name) if format_name else detect(path)[0], notes.unread)
 
 
-def _directory_violations(folder: Path, format_name: str | None, told: Notes, files: list[Path]) -> Iterator[Violation]:
+def _directory_violations(folder: Path, format_name: str | None, all_: Notes, files: list[Path]) -> Iterator[Violation]:
     notes = Notes.keeping()
-    notes.ignored = told.ignored
+    notes.ignored, notes.unfinished = all_.ignored, all_.unfinished
     found = list(inputs([folder], format_name, notes))
     if not found and not notes.broken:
         raise UnknownFormat("nothing readable in it", path=str(folder), remedy="`pantrace formats` lists what can be")
     for path, chosen, _ in found:
         files.append(path)
         try:
-            yield from _violations(path, chosen, told.unread)
+            yield from _violations(path, chosen, all_.unread)
         except ReadError as error:
             notes.on_broken(error.at(path=str(path)))
     for each in notes.broken:
-        yield Violation(level="error", message=each.message, place=each.place, path=each.path)
+        yield _violation(each)
+
+
+def _violation(error: ReadError) -> Violation:
+    """A record that cannot be read, with what to do about it."""
+    message = f"{error.message} ({error.remedy})" if error.remedy else error.message
+    return Violation(level="error", message=message, place=error.place, path=error.path)
 
 
 MOST = 10_000
-"""Errors of one file, after which it is not looked at any further."""
+"""After this many errors, the rest of a file is not checked."""
 
 
 def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
     errors = 0
     for violation in _in_words(_of(path, chosen), chosen):
-        yield msgspec.structs.replace(violation, path=str(path))
+        # A part of a run directory is a file of its own, and has been named.
+        yield msgspec.structs.replace(violation, path=violation.path or str(path))
         errors += violation.level == "error"
+        # A file of the wrong format would otherwise give an error for each of a million rows.
         if errors == MOST:
             message = f"{MOST:,} errors: the rest of the file is not checked"
             yield Violation(level="error", message=message, path=str(path))
             return
+    # Reads the file a second time, so not for a file that was given up above.
     for violation in _doubts(path, chosen, unread):
         yield msgspec.structs.replace(violation, path=str(path))
 
 
 def _in_words(found: Iterator[Violation], chosen: Format) -> Iterator[Violation]:
-    """The same violations; a value at which the check itself stumbles is one, too."""
+    """The same violations; a value on which the check itself fails is one, too."""
     try:
         yield from found
     except UNFORESEEN as error:
@@ -153,11 +165,13 @@ def _in_words(found: Iterator[Violation], chosen: Format) -> Iterator[Violation]
 
 
 def _doubts(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
-    """Warnings that no single format gives: they are seen in what is read, whoever wrote it. What has no place in the
-    model is measured on the way; what is broken has been reported as a violation."""
+    """Warnings that are the same for all formats: contradictions in what was read. Values without a place in the model
+    are measured on the way. Broken records are ignored here, because they have been reported as violations."""
     with suppress(ReadError):
         opening = partial(open_run, path, chosen, "")
-        run = opening(_ignored) if unread is None else unread.open(path, chosen, "", _ignored, opening)
+        # The run file's own keys, such as the hash of the plan, are in no sample, and are not lost either.
+        measured = unread if chosen is not RUN_DIRECTORY else None
+        run = opening(_ignored) if measured is None else measured.open(path, chosen, "", _ignored, opening)
         for sample in run.samples:
             for place, doubt in doubts(sample):
                 yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")
@@ -173,18 +187,19 @@ def _of(path: Path, chosen: Format) -> Iterator[Violation]:
         return
     broken: list[ReadError] = []
     if chosen.load is None or (chosen.open is not None and chosen.check is None):
+        # A container without a check of its own is valid if all of it can be read.
         for _ in open_run(path, chosen, "", broken.append).samples:
             pass
-        yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+        yield from map(_violation, broken)
         return
     for place, row in rows_in(path, chosen.layout, broken.append):
-        yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+        yield from map(_violation, broken)
         broken.clear()
         checked = chosen.check(row) if chosen.check else _load_violations(chosen, row)
         for violation in checked:
             inner = ", ".join(part for part in (place, violation.place) if part)
             yield msgspec.structs.replace(violation, place=inner or None)
-    yield from (Violation(level="error", message=each.message, place=each.place) for each in broken)
+    yield from map(_violation, broken)
 
 
 def _load_violations(chosen: Format, row: Any) -> Iterator[Violation]:

@@ -1,7 +1,7 @@
 """Vocabulary: the keys that a format's reader knows, taken from its code.
 
-A key that stands nowhere in a reader's code cannot have been read by it; so small values under such keys, which prove
-nothing by themselves, are not taken for read (`wire.unread`). Nobody has to keep a list.
+A key that is nowhere in a reader's code cannot have been read by it. So small values under such keys, which prove
+nothing by themselves, do not count as read (`wire.unread`). A list of keys would become outdated.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def words_of(name: str, *entries: str) -> frozenset[str]:
         seen.add(module)
         found |= _words_in(module)
         waiting += _used(sys.modules[module])
+    # msgspec renames fields to camelCase, and the renamed key is in no constant.
     return frozenset(found | {_camel(word) for word in found})
 
 
@@ -62,7 +63,7 @@ def _words_in(module: str) -> set[str]:
     elif not module.startswith("pantrace."):
         code = None
     else:
-        # Under pytest, which knows of our fixture, our modules have another loader that gives no code.
+        # Under pytest our modules have another loader, because we register a fixture; it does not return code.
         code = compile(Path(spec.origin).read_bytes(), spec.origin, "exec")
     return set(_constants(code)) if code is not None else set()
 
@@ -76,7 +77,7 @@ def _constants(value: Any) -> Iterator[str]:
             yield from _constants(item)
     elif isinstance(value, CodeType):
         yield from _constants(value.co_consts)
-        # Fields of structs and of named tuples.
+        # Names of fields in structs and named tuples.
         yield from value.co_names
 
 

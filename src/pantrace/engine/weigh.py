@@ -140,6 +140,7 @@ class Scales:
         if not (before is after or is_same(before, after)):
             out = Listed() if self._full else self._lost
             compare("", before, after, out)
+            self._lost.weigh_gone()
             for each in out.found:
                 self._lose(as_loss(each, self._format.lost, self._format.name, name))
         if seen == UNSEEN:
@@ -161,7 +162,7 @@ class Scales:
     def _tell_hidden(self, name: str, found: Found) -> None:
         """What is kept for pantrace only is not lost, but whoever asks for a list wants to see it."""
         if self._on_loss is not None:
-            why = f"kept under a `pantrace` key, which {self._format.name}'s own tools do not read"
+            why = f"kept under a `pantrace` key, which the tools of {self._format.name} do not read"
             told = Loss(sample=name, path=found.path, what="kept only for pantrace", why=why, values=found.values)
             self._on_loss(told)
 

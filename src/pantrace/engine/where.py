@@ -1,4 +1,4 @@
-"""Where: conditions over the fields of a sample. One that can never hold is refused before anything is read."""
+"""Where: conditions on the fields of a sample. One that can never be true is refused before anything is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMS = "FIELD=VALUE, FIELD!=VALUE, FIELD~REGEX, or FIELD>NUMBER with >, >=, < o
 
 @dataclass(frozen=True)
 class Condition:
-    """FIELD OP VALUE over one sample; true if any value of the field fits (for != : if none is equal)."""
+    """FIELD OP VALUE for one sample; true if any value of the field fits (for !=: if none is equal)."""
 
     text: str
     """As it was given."""
@@ -35,15 +35,15 @@ class Condition:
     op: str
     value: str
     open: bool = False
-    """Whether the data decides if there is such a field: a label, a key of `extra`."""
+    """Whether only the data shows if there is such a field: a label, a key of `extra`."""
     pattern: re.Pattern[str] | None = None
     number: float | None = None
-    """What is compared with, where the value is written as a time."""
+    """What to compare with, if the value is a time."""
     measure: str | None = None
-    """Address of the measure that the condition is about, where it is about one."""
+    """Address of the measure, if the condition is about one."""
 
     def values(self, sample: Sample) -> list[Any]:
-        """All that the sample has in this field."""
+        """All values of this field in the sample."""
         if self.measure is not None:
             return measured(sample, self.measure)
         from .fields import values_at
@@ -51,14 +51,14 @@ class Condition:
         return [value for path in self.paths for value in values_at(sample, path.split("."))]
 
     def names_beside(self, sample: Sample) -> Iterable[str]:
-        """Names that stand where the field is looked for, as they would be written in a condition."""
+        """Names where the field would be, as they would be written in a condition."""
         from .fields import names_beside
 
         holder = self.name.rpartition(".")[0]
         return (f"{holder}.{name}" for path in self.paths for name in names_beside(sample, path.split(".")))
 
     def fits(self, values: Iterable[Any]) -> bool:
-        """Whether the condition holds where the field has these values."""
+        """Whether the condition is true if the field has these values."""
         if self.op == "!=":
             return not any(_equal(value, self.value) for value in values)
         if self.op == "=":
@@ -83,9 +83,11 @@ def parse_where(text: str) -> Condition:
         try:
             found = field(name)
         except UsageError:
+            # Fields of the model take precedence over measures of the same name.
             if (measure := measure_named(name)) is None:
                 raise
             found = Field(paths=(), number=True, text=False, words=(), open=False)
+        # Before the check: "2h" is not a number, but a valid value for a time.
         moment = _moment(name, op, value)
         if moment is None:
             _refuse_what_never_holds(name, op, value, found.number, found.text, found.words)
@@ -100,7 +102,7 @@ _TIMES = ("created", "at", "started", "ended")
 
 
 def _moment(name: str, op: str, value: str) -> float | None:
-    """A time behind a comparison with a field that holds times, as `--since` takes it: 2026-11-15, 2h, today."""
+    """The time that a field with times is compared with, as for `--since`: 2026-11-15, 2h, today."""
     if op not in _COMPARE or name.rpartition(".")[2] not in _TIMES or _number(value) is not None:
         return None
     from datetime import UTC, datetime
@@ -111,7 +113,7 @@ def _moment(name: str, op: str, value: str) -> float | None:
 
 
 def measured(sample: Sample, address: str) -> list[float]:
-    """The numbers of a measure: those that came with the sample, else what its metric finds with its usual settings."""
+    """The numbers of a measure: those of the source, otherwise what its metric computes with its default settings."""
     stored = [number for score in sample.scores for name, number in numbers_of(score) if name == address]
     if stored:
         return stored
@@ -133,7 +135,8 @@ def _refuse_what_never_holds(name: str, op: str, value: str, number: bool, text:
 
 
 def _number(value: Any) -> float | None:
-    """A value as a number; a text that is one counts as one, since labels are texts."""
+    """A value as a number; a text such as "3" counts as one, because labels are texts."""
+    # True is 1 in Python, but `passed>0` is not a comparison of numbers.
     if isinstance(value, bool):
         return None
     try:

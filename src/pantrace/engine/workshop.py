@@ -1,4 +1,4 @@
-"""What ADK's context-engineering workshop writes of an evaluation, made of a run directory.
+"""The files that ADK's context-engineering workshop writes about an evaluation, made from a run directory.
 
 `eval_summary.json` and a log of questions and answers, in its shape and with the numbers of our metrics. What was not
 measured is null, never 0."""
@@ -36,22 +36,26 @@ _Numbers = dict[str, list[float]]
 
 
 def write_workshop(directory: Path, folder: Path) -> tuple[Path, Path]:
-    """Write both files of a run directory into a folder, without secrets: they are sent to others."""
+    """Write both files for a run directory into a folder, without secrets, because they are passed on."""
     folder.mkdir(parents=True, exist_ok=True)
     opened = RunDirectory.open(directory)
     created = time_text(opened.header.created)
     questions, redactor = _Questions(), Redactor()
 
+    # Read twice: once for the numbers, once for the log, so that no recording stays in memory.
     def results() -> Iterator[Result]:
         return (redactor.record(each)[0] for each in opened.results())
 
     for result in results():
         questions.add(result)
+    # Written as it goes, because the log contains whole conversations.
     with writing(folder / LOG) as log:
         head = f"**Generated:** {created or 'unknown'}\n**Total Questions:** {len(questions.cases)}\n"
         log.write(f"# Question-Answer Analysis Log\n\n{head}".encode())
         for number, result in enumerate(results(), 1):
+            # Recorded text can contain lone surrogates, which UTF-8 cannot encode.
             log.write(f"\n---\n\n{_entry(result, number)}".encode("utf-8", "replace"))
+    # The workshop's ids are "eval-" and a time.
     stamp = (created or "")[:19].replace("-", "").replace(":", "").replace("T", "_")
     whole = {
         "experiment_id": f"eval-{stamp}" if stamp else "eval",
@@ -74,12 +78,13 @@ class _Questions:
         self.runs: dict[str, int] = {}
         self.measured: dict[str, dict[str, _Numbers]] = {}
         """Question, metric, measure: the number of each run."""
-        self.told: dict[str, dict[str, dict[str, Any]]] = {}
-        """Details of deterministic metrics that are no numbers: the last run's."""
+        self.details: dict[str, dict[str, dict[str, Any]]] = {}
+        """Details of deterministic metrics that are not numbers, from the last run."""
         self.judged: dict[str, dict[str, list[Score]]] = {}
 
     def add(self, result: Result) -> None:
         name = result.sample.id
+        # Runs of one question share its id; the first one describes it.
         self.cases.setdefault(name, result.sample.case or Case())
         self.runs[name] = self.runs.get(name, 0) + 1
         measured, judged = self.measured.setdefault(name, {}), self.judged.setdefault(name, {})
@@ -88,14 +93,14 @@ class _Questions:
                 judged.setdefault(score.name, []).append(score)
                 continue
             numbers = measured.setdefault(score.name, {})
-            # Tokens are known where the cost is not: a headline that does not apply has measures of its own.
+            # Tokens can be known if the cost is not: a metric whose main measure does not apply may have others.
             if score.status == "scored" or score.values:
                 for measure, number in _numbers(score):
                     numbers.setdefault(measure, []).append(number)
-                self.told.setdefault(name, {})[score.name] = _details(score)
+                self.details.setdefault(name, {})[score.name] = _details(score)
 
     def overall(self) -> dict[str, Any]:
-        """Means over questions; what no question has is left out."""
+        """Means over questions; a metric without any number is left out."""
         means: dict[str, list[float]] = {}
         for measured in self.measured.values():
             for metric, numbers in measured.items():
@@ -117,17 +122,17 @@ class _Questions:
         }
 
     def summary(self, name: str) -> dict[str, Any]:
-        """One question."""
-        told = self.told.get(name, {})
+        """The summary of one question."""
+        known = self.details.get(name, {})
         found: dict[str, Any] = {
             "question_id": name,
             "runs": self.runs[name],
             "deterministic_metrics": {
-                metric: {**told.get(metric, {}), **{measure: _whole(_mean(each)) for measure, each in numbers.items()}}
+                metric: {**known.get(metric, {}), **{measure: _whole(_mean(each)) for measure, each in numbers.items()}}
                 or None
                 for metric, numbers in self.measured[name].items()
             },
-            "llm_metrics": {metric: _told(scores) for metric, scores in self.judged[name].items()},
+            "llm_metrics": {metric: _judged(scores) for metric, scores in self.judged[name].items()},
         }
         return {**self.cases[name].labels, **found}
 
@@ -144,12 +149,12 @@ def _numbers(score: Score) -> Iterator[tuple[str, float]]:
 
 
 def _details(score: Score) -> dict[str, Any]:
-    """What a metric lists beside its numbers: models, tools, agents."""
+    """What a metric lists in addition to its numbers: models, tools, agents."""
     return {name: value for name, value in score.details.items() if isinstance(value, list | dict | str)}
 
 
-def _told(scores: list[Score]) -> dict[str, Any]:
-    """A judged or stored metric of one question: the mean of its runs, in the words of the last."""
+def _judged(scores: list[Score]) -> dict[str, Any]:
+    """A judged or stored metric of one question: the mean of its runs, with the explanation of the last."""
     values = [float(score.value) for score in scores if isinstance(score.value, (int, float))]
     last = scores[-1]
     found: dict[str, Any] = {"score": _mean(values) if values else None}
@@ -178,7 +183,7 @@ def _entry(result: Result, number: int) -> str:
     scores = all_scores(sample, result.scores)
     waited = next((each.values.get("total_latency_seconds") for each in scores if each.name == "latency_metrics"), None)
     labels = sample.case.labels if sample.case is not None else {}
-    told = ", ".join(f"{key}: {value}" for key, value in labels.items())
+    listed = ", ".join(f"{key}: {value}" for key, value in labels.items())
     epoch = f" (run {sample.epoch})" if sample.epoch is not None else ""
     blocks = [
         f"## {number}. Question: `{_code(sample.id)}`{epoch}",
@@ -188,7 +193,7 @@ def _entry(result: Result, number: int) -> str:
                 "|----------|-------|",
                 f"| **Agents** | {as_text(', '.join(map(str, row.get('agents_evaluated') or ())))} |",
                 f"| **Latency** | {'N/A' if waited is None else f'{waited:.2f}s'} |",
-                f"| **Metadata** | {as_text(told) or 'None'} |",
+                f"| **Metadata** | {as_text(listed) or 'None'} |",
             ]
         ),
         "### Conversation",
@@ -236,11 +241,11 @@ def _scored(scores: list[Score]) -> Iterator[str]:
     for score in scores:
         if score not in stored and score.status != "not_applicable":
             yield f"#### {as_text(score.name)}: **{_value(score)}**"
-            if said := _said(score):
-                yield as_quotation(_short(said))
+            if words := _explanation(score):
+                yield as_quotation(_short(words))
 
 
-def _said(score: Score) -> str:
+def _explanation(score: Score) -> str:
     if score.explanation:
         return score.explanation
     return ", ".join(f"{name} {number:g}" for name, number in score.values.items() if number is not None)

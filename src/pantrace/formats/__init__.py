@@ -59,11 +59,12 @@ NAMES = (
     "openhands-v0",
     "otlp",
     "codex",
+    # Lists of messages, the least specific shapes: formats that say more about themselves are tried first.
     "anthropic-messages",
     "openai-responses",
     "openai-messages",
 )
-"""Built-in formats, in the order in which they are asked; the module has the same name with underscores."""
+"""Built-in formats, in the order in which they are tried; the module has the same name with underscores."""
 
 _SIGNS: dict[str, tuple[bytes, ...]] = {
     "native": (b'"pantrace"',),
@@ -111,11 +112,12 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "openai-responses": (b'"input"', b'"output"', b'"span_data"', b'"items"', b'"function_call"'),
     "openai-messages": (b'"messages"', b'"role"', b'"conversations"'),
 }
-"""What the beginning of a JSON file of a format usually has in it. Formats whose signs are seen are asked first, and
-the others are not even imported then; all of them are asked before a file is refused."""
+"""Texts that the beginning of a format's JSON files usually contains. Formats whose texts are found are tried first,
+and the others are then not even imported; every format is tried before a file is refused."""
 
 ALIASES = {"vertex": "vertex-agent"}
-"""Names that people type for a family: the shape that the family's own client takes, tool calls included."""
+"""Names that people type for a family of formats. Each stands for the one that the family's own client accepts, tool
+calls included."""
 
 NO_FORMAT = "no format recognises"
 
@@ -142,6 +144,7 @@ def by_name(name: str) -> Format:
     elif name in _plugins():
         module, _, attribute = _plugins()[name].partition(":")
     else:
+        # Imported late: only a mistyped name needs it.
         from difflib import get_close_matches
 
         close = get_close_matches(name, (*ALIASES, *names()), n=1)
@@ -160,11 +163,13 @@ _QUOTED = re.compile(rb'"[A-Za-z_.]+(?=")')
 
 
 def _is_seen(sign: bytes, words: set[bytes], data: bytes) -> bool:
+    # The words that `_QUOTED` finds lack the closing quote.
     return sign[:-1] in words if sign.startswith(b'"') and sign.endswith(b'"') else sign in data
 
 
 def _likely_first(head: Head) -> Iterator[str]:
-    """All names, those whose signs are seen first. It is lazy: nothing more is searched once a format is found."""
+    """All names, starting with those whose signs are in the head. It is lazy: the search ends once a format claims the
+    file."""
     likely = {"zip": ["inspect"], "sqlite": ["opencode", "adk-session"]}.get(head.kind, [])
     yield from likely
     if head.kind in ("json", "text"):
@@ -174,6 +179,7 @@ def _likely_first(head: Head) -> Iterator[str]:
             if any(_is_seen(sign, words, head.data) for sign in signs):
                 likely.append(name)
                 yield name
+    # Signs are a guess: a file without any must still reach the format that reads it.
     yield from (name for name in names() if name not in likely)
 
 
@@ -212,7 +218,7 @@ def detect(path: Path) -> tuple[Format, str]:
         kind = TornFile if path.suffix == ".eval" else UnknownFormat
         raise kind(torn.message, path=torn.path, remedy=torn.remedy)
     if head.kind != "directory":
-        # Imported late: it is needed only for files that nobody claims.
+        # Imported late: it is needed only for files that no format claims.
         from .unsupported_files import unsupported_kind
 
         if (known := unsupported_kind(head)) is not None:

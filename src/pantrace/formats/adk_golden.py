@@ -2,8 +2,8 @@
 
 Spec: the workshop's evaluation tool, `create-dataset` and `--questions-file`.
 Detect: `golden_questions`, or `questions` whose items have `user_inputs`.
-Lost: what was done (trajectory, scores): a question states what is expected. Of a sample without an expectation, what
-was done becomes the expectation. In which turn a tool is called has no place.
+Lost: what was done (trajectory, scores): a question states what is expected. If a sample has no expectation, what was
+done becomes the expectation. The turn in which a tool is called has no place.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def detect(head: Head) -> str | None:
     record = head.record
     if record.get(KEYS[0]) == []:
         return ""
-    # The workshop's files have one name or the other.
+    # The workshop's files use either key; `questions` alone would be too common a word.
     for key in KEYS:
         first = next(iter(record[key]), None) if isinstance(record.get(key), list) else None
         if isinstance(first, dict) and "user_inputs" in first:
@@ -80,6 +80,7 @@ def _load(row: Any) -> Sample:
     answer = text(stated.get("reference_response"), "reference_response")
     agents = list_of(row.get("agents_evaluated"), "agents_evaluated")
     metadata = mapping(row.get("metadata"), "metadata") or {}
+    # Labels group samples in tables, so they are texts; any other value is kept as it is.
     labels = {key: value for key, value in metadata.items() if isinstance(value, str)}
     kept: dict[str, Any] = unknown_keys(row, _KNOWN)
     if row.get("updated_datetime") is not None:
@@ -146,6 +147,7 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         raise SampleRefused("nothing is asked in it: a golden question needs user inputs")
     reference: dict[str, Any] = {}
     calls = case.expected_calls
+    # Expected calls that a case states win over those in a conversation, which may be a recorded run.
     if calls is None and stated is not None and (pairs := call_pairs(stated)):
         calls = tuple(ExpectedCall(name=pair.call.name, arguments=pair.call.arguments) for pair in pairs)
     if calls is not None:
@@ -167,8 +169,8 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     }
 
 
-def _expectation(told: Sample, sample: Sample) -> Sample:
-    """A sample reduced to what a question states; what was done has its own formats."""
+def _expectation(actual: Sample, sample: Sample) -> Sample:
+    """A sample reduced to what a question states; what was done belongs in other formats."""
     return msgspec.structs.replace(sample, trajectory=None, scores=())
 
 
@@ -199,6 +201,7 @@ def header_from(row: dict[str, Any], key: str, path: Path) -> RunHeader:
     """The header of a file, without its questions; it notes if their list is named `questions`."""
     rest = unknown_keys(row, {CARRIER})
     if key != KEYS[0]:
+        # Noted, so that the file is written back under the key it had.
         rest["list"] = key
     header = RunHeader(task=path.name.split(".")[0], extra=as_extra(NAME, rest))
     return with_carried(header, row)
@@ -236,6 +239,7 @@ def validate(path: Path) -> Iterable[Violation]:
     seen: set[Any] = set()
     for number, each in enumerate(questions):
         yield from under(f"{key}[{number}]", check(each))
+        # As text: ids 1 and "1" would become the same sample id.
         name = str(each.get("id")) if isinstance(each, dict) else None
         if name in seen:
             yield error(f"the id {name!r} occurs twice", f"{key}[{number}].id")

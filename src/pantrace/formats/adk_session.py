@@ -1,9 +1,9 @@
-"""ADK sessions: saved by `adk run --save_session`, given by the API server, or kept in a SQLite session store.
+"""ADK sessions: saved by `adk run --save_session`, returned by the API server, or kept in a SQLite session store.
 
 Spec: https://google.github.io/adk-docs/sessions/ and the models of google-adk 2.13.0.
 Detect: an object with `events`, `id` and an app or user (or `context`, before 1.0); a list of events with author and
 invocation; a database with the tables `app_states`, `user_states`, `sessions`, `events`.
-Lost: nothing of a session; what ADK has no field for rides in `custom_metadata.pantrace` of an event.
+Lost: nothing of a session; data that ADK has no field for is kept in `custom_metadata.pantrace` of an event.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def detect(head: Head) -> str | None:
         if not {"app_states", "user_states", "sessions", "events"} <= tables.keys():
             return None
         if not {"app_name", "session_id", "event_data"} <= set(tables["events"]):
-            # Its events are spread over columns. Claimed all the same, so that the message names the remedy.
+            # Its events are spread over columns and not read. Claimed all the same, so that the error says what to do.
             return "sqlite before 1.20" if {"app_name", "author"} <= set(tables["events"]) else None
         # Only DatabaseSessionService keeps its schema's version in a table.
         return "database" if "adk_internal_metadata" in tables else "sqlite"
@@ -97,7 +97,7 @@ def _load(row: Any) -> Sample:
 def _sample(session: dict[str, Any], extra: dict[str, Any]) -> Sample:
     trajectory = trajectory_from(session)
     first = trajectory.steps[0] if trajectory.steps else None
-    # A list of events, as POST /run answers, has no session's id.
+    # A list of events, the answer to POST /run, has no session id.
     name = trajectory.id or (first and (first.invocation or first.id)) or "session"
     return Sample(id=name, trajectory=trajectory, extra=extra)
 
@@ -111,7 +111,7 @@ def _dump(sample: Sample, options: Options) -> Any:
 
 
 load, dump = carry_rest(_load, _dump, IN_FIRST_EVENT, rest_of=residual)
-# Of a store, how it is told is no matter: what is written of it is a session as ADK saves it.
+# A session from a store has no form to return to: it is written as ADK saves sessions.
 _load_stored, _ = carry_rest(lambda session: _sample(session, {}), _dump, IN_FIRST_EVENT)
 
 
@@ -142,19 +142,19 @@ def _stored_sessions(path: Path) -> Iterator[tuple[str | None, Callable[[], Samp
             key = (row["app_name"], row["user_id"], row["id"])
             events = database.execute(
                 "select event_data from events where app_name = ? and user_id = ? and session_id = ?"
-                # Events may share a moment: then the order of writing decides.
+                # Events may have the same time; then the order of writing decides.
                 " order by timestamp, rowid",
                 key,
-            ).fetchall()  # here, where a damaged database is an error in words
+            ).fetchall()  # here, where a damaged database still becomes a ReadError
             shared = {"app": apps.get(key[0]), "user": users.get(key[:2])}
             yield f"session {row['id']}", partial(_stored_sample, row, shared, events)
 
 
 def _stored_sample(row: Any, shared: dict[str, Any], events: Iterable[Any]) -> Sample:
-    # The store keeps what sessions share apart; ADK puts it back under these prefixes.
+    # The store keeps state that sessions share in other tables; ADK puts it back under these prefixes.
     state = _object(row["state"])
-    for prefix, told in shared.items():
-        state |= {f"{prefix}:{name}": value for name, value in _object(told).items()}
+    for prefix, stored in shared.items():
+        state |= {f"{prefix}:{name}": value for name, value in _object(stored).items()}
     session = {
         "id": row["id"],
         "app_name": row["app_name"],
@@ -174,6 +174,7 @@ def _object(text: Any) -> dict[str, Any]:
 
 
 def _moment(value: Any) -> float | None:
+    # SqliteSessionService stores seconds, DatabaseSessionService a text.
     return value if isinstance(value, (int, float)) else from_iso(value)
 
 

@@ -1,4 +1,4 @@
-"""Sessions of Microsoft's Agent Framework, of .NET and of Python, and responses of the Python one.
+"""Microsoft Agent Framework: sessions of its .NET and Python versions, and responses of the Python version.
 
 Spec: github.com/microsoft/agent-framework; a session is what its agents serialise
 Detect: `stateBag` (.NET), `type` "session" with `state`, or `type` "agent_response" (Python).
@@ -41,10 +41,11 @@ from .format import Format
 NAME = "agent-framework"
 ROLES: dict[str, Role] = {"user": "user", "assistant": "agent", "tool": "tool", "system": "system"}
 _KINDS = {"functionCall": "function_call", "functionResult": "function_result", "textReasoning": "text_reasoning"}
-"""What .NET names in another way than Python."""
-_SAID = {"authorName": "author_name", "createdAt": "created_at", "messageId": "message_id", "callId": "call_id"}
+"""Kinds of content that .NET names differently from Python."""
+_KEYS = {"authorName": "author_name", "createdAt": "created_at", "messageId": "message_id", "callId": "call_id"}
 SESSION, RESPONSE = "session", "response"
-"""Ids of what has no name."""
+"""Ids for samples without one; `name_in_file` replaces them by the file's name."""
+# Empty fields are serialised too, and say nothing.
 _EMPTY: tuple[Any, ...] = ({}, [], None)
 
 
@@ -70,6 +71,7 @@ def load(row: Any) -> Sample:
     histories = _histories(bag)
     if not histories:
         raise ReadError("the session holds no messages", remedy="only histories that are kept in memory are read")
+    # Found by shape, not by name: .NET names a history after the class of its provider, Python does not.
     name, history = next(iter(histories.items()))
     others = {key: value for key, value in bag.items() if key != name}
     beside = {key: value for key, value in history.items() if key != "messages"}
@@ -79,8 +81,9 @@ def load(row: Any) -> Sample:
         **({"history": beside} if beside else {}),
     }
     steps = tuple(_steps(history["messages"]))
-    told = Trajectory(id=text_of(row.get("session_id")), steps=steps, agents=_agents(steps), extra=as_extra(NAME, rest))
-    return Sample(id=told.id or SESSION, trajectory=told)
+    name_of_session = text_of(row.get("session_id"))
+    whole = Trajectory(id=name_of_session, steps=steps, agents=_agents(steps), extra=as_extra(NAME, rest))
+    return Sample(id=name_of_session or SESSION, trajectory=whole)
 
 
 def _histories(bag: Any) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def _histories(bag: Any) -> dict[str, Any]:
 
 
 def _conversation(responses: list[Any]) -> Sample:
-    """Responses one after another: what an agent answered, without what it was asked."""
+    """Responses one after another: what an agent answered. The file does not have what it was asked."""
     if not responses:
         raise ReadError("there is no response in it")
     steps: list[Step] = []
@@ -103,13 +106,13 @@ def _conversation(responses: list[Any]) -> Sample:
         usage = _usage(response.get("usage_details"))
         usages += [usage] if usage is not None else []
         found = list(_steps(response["messages"]))
-        # `finish_reason` is of the last model call of the response.
+        # `finish_reason` belongs to the last model call of the response.
         if found and found[-1].role == "agent":
             found[-1] = replace(found[-1], stop=text_of(response.get("finish_reason")))
         steps += found
-        # Several counts become one sum: what each response took is kept beside it.
-        told = ("usage_details",) if len(responses) == 1 else ()
-        kept.append(rest_of(response, ("messages", "type", "finish_reason", *told)))
+        # The counts of several responses become one sum, so each of them is also kept.
+        summed = ("usage_details",) if len(responses) == 1 else ()
+        kept.append(rest_of(response, ("messages", "type", "finish_reason", *summed)))
     total = add_usage(usages)
     whole = Trajectory(
         steps=tuple(steps),
@@ -144,7 +147,7 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
 
 def _rename_keys(record: dict[str, Any]) -> dict[str, Any]:
     """A record of .NET with the keys that Python uses."""
-    return {_SAID.get(key) or key: value for key, value in record.items()}
+    return {_KEYS.get(key) or key: value for key, value in record.items()}
 
 
 def _part(raw: Any, names: dict[str | None, str]) -> Part:
@@ -164,15 +167,18 @@ def _part(raw: Any, names: dict[str | None, str]) -> Part:
         return Thinking(text=text_of(content.get("text")), extra=rest("text"))
     call = text_of(content.get("call_id"))
     if kind == "function_call" and isinstance(content.get("name"), str):
+        # A result names only the id of its call.
         names[call] = content["name"]
         written = content.get("arguments")
         return ToolCall(
             id=call, name=content["name"], arguments=arguments_of(written), extra=rest("call_id", "name", "arguments")
         )
     if kind == "function_result":
+        # Only an exception shows that a call failed; there is no flag for it.
         failed = content.get("exception")
         error = None if failed is None else str(failed)
         result = content.get("result")
+        # Python writes the text of a result a second time, as a list of items.
         repeated = ("items",) if _repeats(content.get("items"), result) else ()
         return ToolResult(
             call_id=call,
@@ -189,7 +195,7 @@ def _part(raw: Any, names: dict[str | None, str]) -> Part:
 
 
 def _repeats(items: Any, result: Any) -> bool:
-    """Whether the items of a result only repeat the result."""
+    """Whether the items of a result repeat the result and add nothing."""
     match items:
         case [{"type": "text", "text": str(text), **others}]:
             return bool(text == result) and all(each in _EMPTY for each in others.values())

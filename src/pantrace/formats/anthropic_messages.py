@@ -2,7 +2,8 @@
 
 Spec: docs.claude.com/en/api/messages
 Detect: `messages` beside `system`, tools with `input_schema`, `metadata.pantrace`, or with Anthropic's blocks;
-    requests whose response is a message of it. Words alone may be anybody's: `openai-messages` reads the same in them.
+    logged requests whose response is a message of this API. Plain text alone fits other APIs too, and
+    `openai-messages` reads it with the same content.
 Lost: nothing for pantrace, which keeps the rest in `metadata.pantrace`; for others times, tokens, models, scores.
 """
 
@@ -45,12 +46,13 @@ def detect(head: Head) -> str | None:
         return None
     if is_exchange(row):
         return "exchanges" if row["response"].get("type") == "message" and "messages" in row["request"] else None
+    # The last record may be cut off by the end of the head, so it is not required to be a message.
     if head.layout == "array" and head.records and all(is_message(each) for each in head.records[:-1] or head.records):
         return "messages" if _is_own(head.records) else None
     messages = row.get("messages")
     if not isinstance(messages, list) or not messages or not all(is_message(e) for e in messages[:-1] or messages):
         return None
-    # A row of words alone says nothing; another of the file may.
+    # A row with plain text only could be of any API; another row of the file may show more.
     return "" if any(_is_marked(each) for each in head.records if isinstance(each, dict)) else None
 
 
@@ -65,18 +67,18 @@ def is_message(raw: Any) -> bool:
     """Whether a value is, or may be, a message of this API."""
     if not isinstance(raw, dict) or raw.get("role") not in ("user", "assistant"):
         return False
-    # Keys of OpenAI, Claude Code and Gemini, whose messages look the same otherwise.
+    # Keys of OpenAI, Claude Code and Gemini, whose messages otherwise look the same.
     return isinstance(raw.get("content"), (str, list)) and not raw.keys() & {"tool_calls", "uuid", "parts"}
 
 
 def _is_ours(row: dict[str, Any]) -> bool:
-    """Whether a row has pantrace's mark in this format's place; plain words look the same in OpenAI's vocabulary."""
+    """Whether a row has pantrace's key where this format keeps it; plain text looks the same in OpenAI's messages."""
     metadata = row.get("metadata")
     return isinstance(metadata, dict) and CARRIER in metadata
 
 
 def _is_own(messages: list[Any]) -> bool:
-    """Whether one of the blocks is Anthropic's alone."""
+    """Whether a block has a type that only Anthropic has."""
     contents = [each.get("content") for each in messages if isinstance(each, dict)]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     return any(
@@ -134,12 +136,14 @@ def _step(message: Any, settings: dict[str, Any] | None = None, rest: dict[str, 
     parts: list[Part] = content_from(content, NAME)
     role: Role = "agent" if message["role"] == "assistant" else "user"
     if role == "user" and parts and all(isinstance(part, ToolResult) for part in parts):
+        # The API has no role for tools: their results come as messages of the user.
         role = "tool"
     if (usage := usage_from(message.get("usage"), NAME)) is not None:
         given["usage"] = usage
     if settings is not None:
-        # Of a logged request: temperature, max_tokens and the like.
+        # The settings come from a logged request: temperature, max_tokens and the like.
         given["settings"], taken = settings or None, {*taken, "type"}
+    # A text and a list with one text block mean the same; the form is noted, so that it is written back.
     form: dict[str, Any] = {} if isinstance(content, str) else {"form": "blocks"}
     form |= {"exchange": rest} if rest else {}
     return _MESSAGE.load(message, taken, role=role, parts=tuple(parts), extra=as_extra(NAME, form), **given)
@@ -166,7 +170,7 @@ def dump_row(sample: Sample, options: NoOptions) -> dict[str, Any]:
     steps = conversation_steps(trajectory, NAME)
     own = rest_in(sample.extra, NAME)
     agent = trajectory.agents[0] if trajectory.agents else None
-    # A body of a request has no id: one that was read without stays without.
+    # The body of a request has no id; one that was read without an id is written without.
     row: dict[str, Any] = {} if NAME in sample.extra and "id" not in own else {"id": sample.id}
     if agent is not None and agent.instructions is not None:
         row[_SYSTEM] = agent.instructions
@@ -194,7 +198,8 @@ def _messages(step: Step) -> Iterator[dict[str, Any]]:
     pieces: list[list[Part]] = []
     for part in step.parts:
         answered = isinstance(part, ToolResult)
-        # Only what the provider's own tools answer stands in the message of the model.
+        # In a message of the model, only results of the provider's own tools are allowed. Steps read from this format
+        # (`own`) already are as the API had them.
         if before and step.role == "agent" and not own and answered != isinstance(before[-1], ToolResult):
             pieces.append(before)
             before = []

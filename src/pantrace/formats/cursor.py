@@ -24,7 +24,7 @@ from .format import Format
 NAME = "cursor"
 ROLES: dict[str, Role] = {"user": "user", "assistant": "agent", "system": "system"}
 _QUERY = re.compile(r"(.*?)<user_query>\n?(.*?)\n?</user_query>(.*)", re.DOTALL)
-"""What the user typed, and what Cursor put around it."""
+"""The text before, inside and after `<user_query>`: Cursor puts its own text around what the user typed."""
 _MOMENT = re.compile(r"<timestamp>\w+, (\w+ \d+, \d+, \d+:\d+ [AP]M) \(UTC(?:([+-])(\d+)(?::(\d+))?)?\)</timestamp>")
 
 
@@ -56,7 +56,7 @@ def _step(line: Any) -> Step:
         return Step(role="system", kind="note", parts=(Unknown(kind=f"{NAME}:line", raw=line),))
     role, message = line.get("role"), line.get("message")
     if not isinstance(role, str) or role not in ROLES or not isinstance(message, dict):
-        return Step(role="system", kind="note", error=_trouble(line), extra=as_extra(NAME, line))
+        return Step(role="system", kind="note", error=_turn_error(line), extra=as_extra(NAME, line))
     content = message.get("content")
     parts = anthropic.content_from(content, NAME)
     answers = bool(parts) and all(isinstance(part, ToolResult) for part in parts)
@@ -71,8 +71,8 @@ def _step(line: Any) -> Step:
     )
 
 
-def _trouble(line: dict[str, Any]) -> StepError | None:
-    """The error of a turn, which a line of its own reports."""
+def _turn_error(line: dict[str, Any]) -> StepError | None:
+    """The error of a turn, which is reported on a separate line."""
     status, error = line.get("status"), line.get("error")
     if line.get("type") != "turn_ended" or not isinstance(status, str) or status == "success":
         return None
@@ -86,9 +86,9 @@ def _prompt_parts(part: Part) -> list[Part]:
         return [part]
     before, query, behind = found.groups()
     inserted = [Text(text=each, synthetic=True) if each.strip() else None for each in (before, behind)]
-    # The whole text is kept beside: how it was put together would be lost otherwise.
-    told = Text(text=query, extra=as_extra(NAME, {**rest_in(part.extra, NAME), "text": part.text}))
-    return [each for each in (inserted[0], told, inserted[1]) if each is not None]
+    # The whole text is kept as well: blanks around the tags are not in any of the pieces.
+    typed = Text(text=query, extra=as_extra(NAME, {**rest_in(part.extra, NAME), "text": part.text}))
+    return [each for each in (inserted[0], typed, inserted[1]) if each is not None]
 
 
 def _moment(text: str) -> float | None:
@@ -100,7 +100,7 @@ def _moment(text: str) -> float | None:
         ahead = timedelta(hours=int(found[3] or 0), minutes=int(found[4] or 0))
         return (local + ahead if found[2] == "-" else local - ahead).timestamp()
     except (ValueError, OverflowError):
-        return None
+        return None  # the day or the offset does not exist
 
 
 def name_in_file(name: str, path: Path) -> str:

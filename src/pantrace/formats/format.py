@@ -25,7 +25,7 @@ class StoredMeasure(Record, frozen=True, kw_only=True):
     of: str | None = None
     """The stored count that is its denominator."""
     unit: str = ""
-    """Of what: "share of steps", "episodes"."""
+    """What is counted or averaged: "share of steps", "episodes"."""
     scale: Scale | None = None
 
     @property
@@ -42,10 +42,10 @@ class NoOptions(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Format:
     """Everything pantrace needs to know about a format.
 
-    A row format gives `load` and `dump`: one JSON value in a file is one sample. A container (a database, an archive,
-    a directory, one document with many samples) adds `open` and `save`; it keeps `load` and `dump` where it writes, as
-    the loss of a conversion is measured by them. One that has `save` and no `dump` holds a run's header only: every
-    sample of the run is a loss, for the reason that `lost["sample"]` gives.
+    A row format provides `load` and `dump`: one JSON value in a file is one sample. A container (a database, an
+    archive, a directory, one document with many samples) adds `open` and `save`; if it can be written, it still needs
+    `load` and `dump`, because they are used to measure the loss of a conversion. A format with `save` but no `dump`
+    holds a run's header only: every sample of the run is a loss, for the reason in `lost["sample"]`.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Format:
     """One line for tables."""
     spec: str
     """Where the format is described."""
+    # Functions stand in fields, not in a class to inherit from: a format is a module, and what it lacks is None.
     detect: Callable[[Head], str | None]
     """The version or variant when the input is of this format ("" if it cannot tell which), else None."""
     decode: Callable[[bytes | memoryview], Any] = decode_document
@@ -62,20 +63,20 @@ class Format:
     dump: Callable[[Sample, Any], Any] | None = None
     """One sample, with the writer's options, to one row; raises SampleRefused."""
     name_in_file: Callable[[str, Path], str] | None = None
-    """The id of a sample, from the one that its row gives and the file that holds it: some tools name a task only in
-    the name of its file."""
+    """The id of a sample, made from the id in its row and the path of its file: some tools name a task only in the
+    file's name."""
     open: Callable[[Path, OnBroken], Run] | None = None
     plan: Callable[[Path, Cutting], Iterable[Span]] | None = None
-    """Where an input may be cut into spans that are read one by one; none: it is read as a whole. Rows that are lines
-    are cut by the frame."""
+    """Where an input may be cut into spans that are read one by one; if None, it is read as a whole. Rows that are
+    lines need no plan: the frame cuts them."""
     open_span: Callable[[Path, Span, OnBroken], Run] | None = None
     """The run of an input with the samples of one span only."""
     beside: Callable[[Path], Iterable[Path]] = lambda _: ()
-    """Files and folders outside an input that `open` looks into; when one of them changes, the input is read again."""
+    """Files and folders outside an input that `open` also reads; when one of them changes, the input is read again."""
     owner: Callable[[Path], Path | None] = lambda _: None
-    """The input that a file is only a part of: the log of a sub-agent beside that of its session."""
+    """The input that a file is only a part of, such as the log of a sub-agent beside that of its session."""
     copy_of: Callable[[Path], Path | None] = lambda _: None
-    """The input of which a file is a copy, whole or in part: in a directory only that one is read."""
+    """The input that a file copies, in whole or in part: in a directory only that input is read."""
     claim: Callable[[Path], Claim] | None = None
     """Which files of a directory that `detect` takes belong to it; None: all of them."""
     save: Callable[[RunHeader, Iterable[Row], Path, Any], None] | None = None
@@ -86,7 +87,7 @@ class Format:
     validate: Callable[[Path], Iterable[Violation]] | None = None
     """Every violation of a container."""
     migrate: Callable[[Any], Any] | None = None
-    """A document of an older version as one of today's; the input is not changed."""
+    """Turns a document of an older version into one of the current version; the input is not changed."""
     options: type[Record] = NoOptions
     """The writer's options with their defaults; docstrings under the fields are the help."""
     layout: Layout = "lines"
@@ -94,32 +95,34 @@ class Format:
     suffix: str = ".jsonl"
     """The usual ending of a file."""
     typed: bool = False
-    """Whether it is decoded into the model's own types; what any other format reads is checked against them."""
+    """Whether rows are decoded into the model's own types. The samples of all other formats are checked against them
+    after reading."""
     checks_itself: bool = False
-    """Whether its reader puts no value where it does not belong, so that samples need no second look: a look at all of
-    them costs as much as decoding."""
+    """Whether its reader checks types itself, so that samples need no second check: that would cost as much as
+    decoding."""
     nests: bool = False
     """Whether a sample holds the trajectories of its sub-agents; if not, they are written as samples of their own."""
     repeats: bool = False
-    """Whether a case may stand in it several times under one id, as it was run several times: another session of it is
-    no other case, and keeps the id."""
+    """Whether a case that was run several times may occur several times under one id: another session of the case
+    keeps the id."""
     once: bool = False
-    """Whether it states cases, each of which stands in it once: of several epochs the first is written."""
+    """Whether it holds cases, each only once: if a case has several epochs, the first is written."""
     repairs: bool = False
-    """Whether `dump` itself sets right what `check` would refuse, and says so (`wire.repairs`)."""
+    """Whether `dump` itself repairs what `check` would refuse, and reports it (`wire.repairs`)."""
     corners: tuple[str, ...] = ()
-    """Where a row has room for what the format cannot say (`wire.pantrace_key`): "metadata.pantrace"."""
+    """Where a row has room for data that the format has no field for (`wire.pantrace_key`): "metadata.pantrace"."""
     outside: tuple[str, ...] = ()
-    """Notes on a file that `save` heeds, and that a row does not tell: "extra.inspect.summary". They are no losses."""
+    """Notes on a whole file that `save` uses and that no row contains, such as "extra.inspect.summary". They do not
+    count as lost."""
     lost: Mapping[str, str] = field(default_factory=dict)
     """Why a path of the model has no place here: "trajectory.steps[].usage" -> a reason."""
     reencoded: Mapping[str, str] = field(default_factory=dict)
-    """Values of a source that the model holds in another form, and so are not found there as they are: a sum, another
-    unit, a repetition. Path without numbers (`*` for anything) -> why nothing is lost."""
+    """Values of a source that the model holds in another form (a sum, another unit, a repetition), so that a search for
+    the same value does not find them. Path without numbers (`*` for anything) -> why nothing is lost."""
     stored: Mapping[str, StoredMeasure] = field(default_factory=dict)
-    """What the numbers mean that files of it store for whole runs, in the order in which they are shown."""
+    """The meaning of the numbers that its files store for whole runs, in the order in which they are shown."""
     clusters: str | None = None
-    """The stored count of what is independent: steps of one episode are not."""
+    """The stored count of independent units. Steps of one episode are not independent, episodes are."""
     note: str = ""
     """A caveat for the tables: what was not verified."""
 

@@ -1,8 +1,8 @@
-"""Trajectories of mini-swe-agent: OpenAI's messages, with what each call cost and each command gave.
+"""Trajectories of mini-swe-agent: OpenAI's messages, with the cost of each call and the result of each command.
 
-Spec: github.com/SWE-agent/mini-swe-agent, `trajectory_format` "mini-swe-agent-1.1"; older files hold messages alone.
-Detect: `trajectory_format`, or messages of which one explains how the task is submitted.
-Lost: nothing for pantrace, which keeps the rest in `info.pantrace`; for others sub-agents, scores, times of tools.
+Spec: github.com/SWE-agent/mini-swe-agent, `trajectory_format` "mini-swe-agent-1.1"; older files hold only messages.
+Detect: `trajectory_format`, or a prompt that explains how to submit the task.
+Lost: nothing for pantrace, which keeps the rest in `info.pantrace`; for other tools sub-agents, scores, times of tools.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ UNNAMED = "trajectory"
 _ANOTHERS = {"id", "tools", "system"}
 """Keys beside `messages` that only requests and datasets have, whatever the messages ask for."""
 IN_TEXT, HIDDEN, AS_USER = "in_text", "hidden", "as_user"
-"""Notes for the writer: a call that stands in the words, a reply that is no message, a result that is a user's."""
+"""Notes for the writer: a call inside the text, a reply that is not a message, a result that is a user's message."""
 
 
 def detect(head: Head) -> str | None:
@@ -60,7 +60,7 @@ def detect(head: Head) -> str | None:
     if not isinstance(messages, (list, tuple)) or len(messages) < 2:
         return None
     first = [each for each in messages[:2] if isinstance(each, dict) and isinstance(each.get("role"), str)]
-    # Files of before `trajectory_format` have no other mark: the prompt tells the agent to echo this word.
+    # Files older than `trajectory_format` have no other mark: the prompt tells the agent to echo this word.
     asks = any(SUBMITTING in str(each.get("content")) for each in first)
     return "messages" if len(first) == 2 and asks else None
 
@@ -82,7 +82,7 @@ def read(row: Any) -> Sample:
     if isinstance(row, list):
         rest["bare"] = True
     submission = info.get("submission")
-    told = Trajectory(
+    trajectory = Trajectory(
         agents=(Agent(name=NAME, model=_model(info)),),
         steps=tuple(steps),
         response=submission.strip() if isinstance(submission, str) else None,  # "": it ended without an answer
@@ -90,7 +90,7 @@ def read(row: Any) -> Sample:
         usage=_stats(info, steps),
         extra=as_extra(NAME, rest),
     )
-    return Sample(id=str(info.get("instance_id") or document.get("instance_id") or UNNAMED), trajectory=told)
+    return Sample(id=str(info.get("instance_id") or document.get("instance_id") or UNNAMED), trajectory=trajectory)
 
 
 def _steps(message: Any, before: list[Step]) -> Iterator[Step]:
@@ -103,9 +103,11 @@ def _steps(message: Any, before: list[Step]) -> Iterator[Step]:
     elif step.role == "tool":
         yield replace(step, parts=tuple(_result(part, extra) for part in step.parts))
     elif step.role == "user" and isinstance(extra.get("response"), dict):
-        # A reply that could not be used is no message of its own: it stands with the complaint about it.
+        # A reply without a valid call is not a message of its own: it is inside the complaint about it.
+        # Without this step there would be fewer model calls than `api_calls` says.
         yield _with_usage(_reply(extra["response"]), extra)
         yield replace(step, kind="synthetic")
+    # Older agents had no tools: what the shell printed comes back as the next user message.
     elif step.role == "user" and before and (call := _open_call(before[-1])) is not None:
         text = step_text(step) or ""
         result = _result(ToolResult(call_id=call.id, name=call.name, output=text), extra)
@@ -133,7 +135,7 @@ def _with_usage(step: Step, extra: dict[str, Any]) -> Step:
 
 
 def _with_calls(step: Step, extra: dict[str, Any]) -> Step:
-    """A step with the command that older agents write into their text, as a call."""
+    """A step with the command that older agents write into their text, turned into a call."""
     if any(isinstance(part, ToolCall) for part in step.parts):
         return step
     found = _COMMAND.search(step_text(step) or "")
@@ -156,10 +158,11 @@ def _result(part: Any, extra: dict[str, Any]) -> Any:
     if not isinstance(part, ToolResult):
         return part
     code = extra.get("returncode")
-    # Older versions tell the exit code only in the text that the model saw.
-    if code is None and isinstance(part.output, str) and (told := _CODE.search(part.output)):
-        code = int(told[1])
+    # Older versions give the exit code only in the text that the model saw.
+    if code is None and isinstance(part.output, str) and (stated := _CODE.search(part.output)):
+        code = int(stated[1])
     trouble = extra.get("exception_info") or None
+    # A timeout has an exception instead of an exit code, so it is checked first.
     failure = "timeout" if extra.get("exception_type") == "TimeoutExpired" else "error" if trouble else None
     if failure is None and isinstance(code, int) and code != 0:
         failure = "exit_code"
@@ -168,7 +171,7 @@ def _result(part: Any, extra: dict[str, Any]) -> Any:
 
 
 def _outcome(status: Any) -> Outcome | None:
-    """How it ended, if badly. Submitting is no success: somebody has to judge what was submitted."""
+    """How the run ended, if badly. Submitting is not a success: nobody has checked the answer yet."""
     if status in _FINE or not isinstance(status, str):
         return None
     return Outcome(status="limit" if status in _LIMITS else "error", reason=status)
@@ -185,31 +188,33 @@ def _stats(info: dict[str, Any], steps: list[Step]) -> dict[str, Usage] | None:
     """The total cost, if no call states its own."""
     match info:
         case {"model_stats": {"instance_cost": int() | float() as cost}} if cost:
+            # The total repeats the costs of the calls; keeping both would count them twice.
             if not any(step.usage for step in steps):
                 return {"": Usage(cost_usd=cost)}
     return None
 
 
 def write(sample: Sample, options: NoOptions) -> Any:
-    told = sample.trajectory or Trajectory()
-    rest = dict(rest_in(told.extra, NAME))
-    messages = list(_messages(told))
+    trajectory = sample.trajectory or Trajectory()
+    rest = dict(rest_in(trajectory.extra, NAME))
+    messages = list(_messages(trajectory))
     if rest.pop("bare", False) and not rest:
-        # The older list has no room for anything else.
+        # The older layout has only messages.
         return {"messages": messages}
     if "trajectory_format" not in rest:
-        status = None if told.outcome is None else told.outcome.reason or told.outcome.status
-        submission = final_response(told) or ""
+        status = None if trajectory.outcome is None else trajectory.outcome.reason or trajectory.outcome.status
+        submission = final_response(trajectory) or ""
         info = {"exit_status": status or "Submitted", "submission": submission, "instance_id": sample.id}
         rest = {"info": {**info, **rest.get("info", {})}, "trajectory_format": FORMAT_NAME, **rest}
-    # The name of the format first: a file is recognised by its beginning, and `info` may hold much of ours.
+    # The name of the format goes first: a file is recognised by its beginning, and `info.pantrace` may be long.
     first = {key: value for key in ("trajectory_format", "info") if (value := rest.pop(key, None)) is not None}
     return {**first, "messages": messages, **rest}
 
 
-def _messages(told: Trajectory) -> Iterator[dict[str, Any]]:
-    for step in told.steps:
+def _messages(trajectory: Trajectory) -> Iterator[dict[str, Any]]:
+    for step in trajectory.steps:
         rest = rest_in(step.extra, NAME)
+        # The message that complains about this reply contains it (`extra.response`).
         if rest.get(HIDDEN):
             continue
         if rest.get(AS_USER):
@@ -227,7 +232,7 @@ def _messages(told: Trajectory) -> Iterator[dict[str, Any]]:
 
 
 def _extra(step: Step) -> dict[str, Any]:
-    """What mini-swe-agent would have noted beside a message."""
+    """The `extra` that mini-swe-agent itself would have written for a message."""
     extra: dict[str, Any] = {} if step.at is None else {"timestamp": step.at}
     if step.usage is not None:
         words = {"prompt_tokens": step.usage.input, "completion_tokens": step.usage.output}
@@ -244,7 +249,7 @@ load, dump = carry_rest(read, write, "info.pantrace")
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """The task's name from the file; only benchmarks write it inside."""
+    """The task's name from the file name; only benchmark runs write it inside the file."""
     return path.name.partition(".traj")[0] if name == UNNAMED else name
 
 

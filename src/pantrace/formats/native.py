@@ -35,7 +35,7 @@ from .format import Format, NoOptions
 NAME = "native"
 VERSION = "2"
 OLD = "1"
-"""A version whose samples are brought to today's as they are read."""
+"""The earlier version: its samples are upgraded as they are read."""
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -76,6 +76,7 @@ def open_span(path: Path, span: Span, on_broken: OnBroken) -> Run:
 def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     lines = files.lines(path, None, on_broken)
     number, first = next(lines, (1, b"{}"))
+    # A worker that reads a later part of the file still needs the version and run in its first line.
     if span is not None:
         header = number
         lines = ((each, line) for each, line in files.lines(path, span, on_broken) if each > header)
@@ -106,6 +107,7 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
                 on_broken(ReadError(f"not a sample: {error}", path=str(path), place=f"line {number}"))
 
     source = head.run.source or Source(format=NAME, version=head.pantrace, path=str(path))
+    # Unknown keys of the line and of the run inside it end in one place; neither may overwrite the other.
     extra = {**head.run.extra, **head.extra}
     if NAME in extra:
         extra[NAME] = {**head.run.extra.get(NAME, {}), **head.extra.get(NAME, {})}
@@ -124,7 +126,7 @@ def _decode_line(line: bytes, kind: type[T]) -> T:
 def save(header: RunHeader, rows: Iterable[Row], target: Path, options: NoOptions) -> None:
     """Write one line for the header and one for each sample; refuse a value that could not be read again."""
     if header.source is not None and header.source.format == NAME:
-        # Where a native file lies is not what it says: copying one would change it.
+        # The source would be the path of the file we read: with it, a copy would differ from its original.
         header = msgspec.structs.replace(header, source=None)
     with writing(target) as file:
         if (why := first_misfit(header, RunHeader)) is not None:
@@ -133,10 +135,12 @@ def save(header: RunHeader, rows: Iterable[Row], target: Path, options: NoOption
         for row in rows:
             if (why := first_misfit(row.sample, Sample)) is not None:
                 raise WriteError(f"{target}: not written: sample {row.sample.id}: {why}")
+            # The row was encoded when its loss was measured; encoding it again would double the work.
             file.write(row.data + b"\n")
 
 
 def validate(path: Path) -> Iterable[Violation]:
+    # Raises if the first line is wrong: then the other lines cannot be checked.
     open_run(path, lambda _: None)
     for number, line in files.lines(path):
         try:
@@ -155,6 +159,7 @@ def check(row: Any) -> Iterable[Violation]:
     try:
         with_unknown(row, kind, NAME, unknown.append)
     except msgspec.ValidationError as error:
+        # msgspec gives the place only as the end of its message.
         what, _, where = str(error).partition(" - at ")
         yield Violation(level="error", message=f"not a sample: {what}", place=where.strip("`$.") or None)
     for place, key, known in unknown:

@@ -1,9 +1,9 @@
 """OpenAI chat messages: `{"messages": [...], "tools": [...]}` on each line, as in fine-tuning files and datasets.
 
 Spec: platform.openai.com/docs/api-reference/chat, and its fine-tuning format.
-Detect: `messages` whose roles are OpenAI's and whose content is no other API's; a bare list of such messages, or lines
+Detect: `messages` with OpenAI's roles and without content blocks of another API; a bare list of such messages, or lines
     of them; requests to chat completions with their responses; `conversations` with `from` and `value`.
-Lost: nothing for pantrace, which keeps the rest under `pantrace`; for others times, tokens, models, scores.
+Lost: nothing for pantrace, which keeps the rest under `pantrace`; for other tools times, tokens, models, scores.
 """
 
 from __future__ import annotations
@@ -34,17 +34,18 @@ from .format import Format, NoOptions
 
 NAME = "openai-messages"
 _ANSWER = f"{NAME}.response"
-"""What the API said beside its message."""
+"""The rest of a response: what the API returned beside the message."""
 _FORM = "form"
 _INSTRUCTIONS = "instructions"
-"""The name of a system message that only the agent's settings tell."""
+"""The name of a system message that we made from the agent's settings."""
 _SPEAKERS = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
 _OTHERS = {"trajectory_format", "info", "traj", "system", "trajectory", "stateBag", "type", "sessionId"}
-"""Keys of rows that belong to other formats with messages."""
+"""Keys of rows that have messages but belong to other formats."""
 _PLACED = {"test_id", "message_index", "conversation_id", "session_id", "thread_id", "schema_version"}
-"""Keys of lines that say to which conversation they belong: there may be several in the file."""
+"""Keys of lines that name their conversation: there may be several in the file."""
 _ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
+# Content blocks of Anthropic's API and of the Responses API, whose roles are the same.
 _BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "reasoning", "function_call")
 
 
@@ -52,15 +53,15 @@ def detect(head: Head) -> str | None:
     row = unfolded(head.record)
     if head.kind != "json" or _is_anothers(row, head.records):
         return None
-    # The last record may be cut off by the end of the head.
+    # Only the beginning of the file is seen here, so the last record may be cut off.
     if head.layout == "array" and head.records and all(is_message(each) for each in head.records[:-1] or head.records):
         return "messages"
     if head.layout == "lines" and _is_talk(head.records):
         return "messages"
     if is_exchange(row) and _answers(row) and is_message(_answers(row)[0]):
         return "exchanges"
-    if isinstance(told := row.get("conversations"), list) and told and row.keys().isdisjoint(_OTHERS):
-        return "conversations" if all(isinstance(each, dict) and "value" in each for each in told[:1]) else None
+    if isinstance(turns := row.get("conversations"), list) and turns and row.keys().isdisjoint(_OTHERS):
+        return "conversations" if all(isinstance(each, dict) and "value" in each for each in turns[:1]) else None
     messages = row.get("messages")
     if not isinstance(messages, list) or not messages or row.keys() & _OTHERS:
         return None
@@ -68,33 +69,35 @@ def detect(head: Head) -> str | None:
 
 
 def _is_talk(records: list[Any]) -> bool:
-    """Whether lines are the messages of one conversation, as gptme and Mistral's Vibe keep them: somebody asks and
-    somebody answers. Lines of one speaker could be anything."""
-    # The last line of the head may be cut off.
-    told = records[:-1] if len(records) > 2 else records
-    if not all(is_message(each) and each.keys().isdisjoint(_PLACED) for each in told):
+    """Whether lines are the messages of one conversation, as gptme and Mistral's Vibe store them: there is a question
+    and an answer. Lines of only one speaker could be anything."""
+    # The last line that was read may be cut off.
+    whole = records[:-1] if len(records) > 2 else records
+    if not all(is_message(each) and each.keys().isdisjoint(_PLACED) for each in whole):
         return False
-    roles = {each["role"] for each in told}
+    roles = {each["role"] for each in whole}
     return "assistant" in roles and len(roles) > 1
 
 
 def _is_anothers(row: dict[str, Any], records: list[Any]) -> bool:
     match row:
         case {"metadata": {"pantrace": _}}:
-            return True  # Anthropic's, written by us: words alone look the same in both
+            return True  # Anthropic's messages, written by us: with nothing but text the two formats look the same
+    # A row of a dataset, which may well quote mini-swe-agent's prompt.
     if row.keys() & {"id", "tools"}:
         return False
     messages = row.get("messages", records)
-    told = messages[:2] if isinstance(messages, list) else []
-    return any(_ANOTHERS in str(each.get("content")) for each in told if isinstance(each, dict))
+    first = messages[:2] if isinstance(messages, list) else []
+    return any(_ANOTHERS in str(each.get("content")) for each in first if isinstance(each, dict))
 
 
 def is_message(raw: Any) -> bool:
-    """Whether a value is a chat message, and of no other vocabulary."""
+    """Whether a value is a chat message, and not one of another API."""
     if not isinstance(raw, dict) or not is_role(raw.get("role")) or "type" in raw or "schema_version" in raw:
         return False
     content = raw.get("content")
     if not isinstance(content, (str, list)):
+        # An assistant that only calls tools has `content: null`, or no content at all.
         return content is None and bool(raw.keys() & {"content", "tool_calls", "function_call", "refusal"})
     pieces = list_of(content)
     return all(
@@ -121,6 +124,7 @@ def load_row(row: Any) -> Sample:
     steps: list[Step] = []
     row = [exchange] if is_exchange(exchange := unfolded(row)) else row
     if isinstance(row, list) and row and is_exchange(row[0]):
+        # Each request repeats the whole conversation before it; `turns_of` finds what is new in it.
         for turn in turns_of(row, _history, _answers):
             steps += [step_from(message, NAME, exact=True) for message in turn.said]
             steps += [_answer_step(turn)]
@@ -134,16 +138,18 @@ def load_row(row: Any) -> Sample:
             )
         if not isinstance(row, dict) or not isinstance(row.get("messages"), list):
             raise ReadError("has no list `messages`", remedy="is --from right?")
+        # `exact`: what was read must come back key for key, even if OpenAI would not write it so.
         steps = [_with_time_and_model(step_from(message, NAME, exact=True)) for message in row["messages"]]
     instructions: str | None = None
     match steps[:1]:
+        # Our own writer puts an agent's instructions there (see `dump_row`).
         case [Step(role="system", parts=(Text(text=text),), extra={"openai-messages": {"name": "instructions"}})]:
             instructions, steps = text, steps[1:]
     return _sample(row, steps, instructions, form)
 
 
 def _with_time_and_model(step: Step) -> Step:
-    """A step with the time and model that programs put beside their messages; OpenAI has no keys for them."""
+    """A step with the time and model that some programs add to their messages; OpenAI has no keys for them."""
     rest = rest_in(step.extra, NAME)
     at, model = from_iso(rest.get("timestamp")), rest.get("model")
     if at is not None:
@@ -156,6 +162,7 @@ def _sample(row: dict[str, Any], steps: list[Step], instructions: str | None, fo
     given: dict[str, Any] = {}
     if isinstance(row.get("model"), str):
         given["model"] = rest.pop("model")
+    # `functions` is the older name; the writer must know which one the file used.
     for key in ("tools", "functions"):
         if (tools := tools_from(row.get(key), NAME)) is not None and "tools" not in given:
             given["tools"] = tools
@@ -171,7 +178,7 @@ def _sample(row: dict[str, Any], steps: list[Step], instructions: str | None, fo
 
 
 def _answer_step(turn: Turn) -> Step:
-    """A message of the API as a step, with what the response says about the call."""
+    """A message of the API as a step, with the tokens, model and time of its response."""
     response = turn.response
     choices = response.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -183,10 +190,10 @@ def _answer_step(turn: Turn) -> Step:
         choices[0].get("finish_reason"),
     )
     created = response.get("created")
-    # With n > 1 there are several choices; the first is taken for the answer.
+    # With n > 1 there are several choices. Nothing says which one the program used; the first is taken.
     others = [rest_of(choices[0], {"message", "finish_reason"}), *choices[1:]]
     counted = usage_from(usage, NAME, "chat")
-    # What it cost is no word of OpenAI's: LiteLLM and OpenHands write it beside.
+    # OpenAI does not report costs; LiteLLM and OpenHands write them beside the response.
     costs = (turn.rest.get(key) for key in ("response_cost", "cost"))
     if counted is not None and (cost := next((each for each in costs if type(each) is float), None)) is not None:
         counted = msgspec.structs.replace(counted, cost_usd=cost)
@@ -209,7 +216,7 @@ def _answer_step(turn: Turn) -> Step:
 
 
 def _message_of_turn(turn: Any) -> dict[str, Any]:
-    """A turn of `conversations`, whose speakers have other names, as a message."""
+    """A turn of `conversations` as a message; its speakers have other names."""
     speaker = turn.get("from") if isinstance(turn, dict) else None
     if not isinstance(speaker, str) or not isinstance(turn.get("value"), str):
         raise ReadError("a turn needs from and value", place="conversations")
@@ -231,13 +238,14 @@ def dump_row(sample: Sample, options: NoOptions) -> Any:
         raise SampleRefused("nothing was said or done in it")
     if form == "turns":
         messages = [{"value": each.pop("content"), **rest_of(each, {"role"})} for each in messages]
+    # A row that had no id gets none: `train line 7` is our name for it.
     named = {"id": sample.id} if NAME not in sample.extra or trajectory.id is not None else {}
     row: dict[str, Any] = {**named, "conversations" if form == "turns" else "messages": messages}
     if agent is not None and agent.tools is not None:
         written = [tool_to(tool, NAME, "function") for tool in agent.tools]
         functions = [each["function"] for each in written]
         row |= {"functions": functions} if form == "functions" else {"tools": written}
-    # A model of another format would look like a request's setting.
+    # Only if the row had it: beside `messages`, a model looks like the setting of a request.
     if agent is not None and agent.model is not None and NAME in sample.extra:
         row["model"] = agent.model
     return {**row, **rest}

@@ -1,10 +1,10 @@
-"""Conversations of OpenHands (its SDK, version 1): a directory with a state and a file for each event; also the events
-of one in a file, and output.jsonl of its benchmarks.
+"""Conversations of OpenHands (its SDK, version 1): a directory with a state and a file for each event; also files with
+the events of one conversation, and output.jsonl of its benchmarks.
 
 Spec: github.com/OpenHands/software-agent-sdk; `base_state.json`, `events/event-*.json`, `subagents/ID/`;
     github.com/OpenHands/benchmarks, benchmarks/utils/models.py (EvalOutput)
 Detect: a directory with `base_state.json` and `events`; records with `id`, `timestamp`, `source` and the `kind` of an
-    event; lines with `instance_id` and a `history` of such.
+    event; lines with `instance_id` and a `history` of such records.
 Lost: nothing is written.
 """
 
@@ -52,6 +52,7 @@ from .format import Format
 
 NAME = "openhands"
 STATE, EVENTS, SUB_AGENTS = "base_state.json", "events", "subagents"
+# OpenAI's convention: cached tokens are part of the prompt, reasoning is part of the completion.
 _COUNTS = {
     "input": "prompt_tokens",
     "output": "completion_tokens",
@@ -74,7 +75,7 @@ def detect(head: Head) -> str | None:
 
 
 def is_event(record: Any) -> bool:
-    """Whether it is an event of V1; those of V0 have no kind."""
+    """Whether a record is an event of V1; events of V0 have no `kind`."""
     if not isinstance(record, dict) or not record.keys() >= {"id", "timestamp", "source", "kind"}:
         return False
     return str(record["kind"]).endswith("Event") or record["kind"] in ("Condensation", "CondensationRequest")
@@ -105,14 +106,15 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
                 except ReadError as error:
                     on_broken(error.at(path=str(path), place=place))
                     continue
+                # Events do not name their conversation, so the file does.
                 yield with_source(replace(sample, id=path.stem) if sample.id == NAME else sample, source)
             return
         try:
-            told = _conversation(path, on_broken)
+            conversation = _conversation(path, on_broken)
         except ReadError as error:
             on_broken(error.at(path=str(path)))
             return
-        yield with_source(Sample(id=told.id or path.name, trajectory=told), source)
+        yield with_source(Sample(id=conversation.id or path.name, trajectory=conversation), source)
 
     return Run(name=path.name, source=source, samples=samples())
 
@@ -123,6 +125,7 @@ def load(row: Any) -> Sample:
     if not isinstance(instance, dict) or not isinstance(events := instance.get("history"), list):
         raise ReadError("an instance needs a history of events")
     state = _last_state(events)
+    # An evaluation keeps the metrics and the agent's settings beside the history; they take the place of the state.
     if isinstance(metrics := instance.get("metrics"), dict):
         state |= {"stats": {"usage_to_metrics": {"agent": metrics}}}
     if isinstance(metadata := instance.get("metadata"), dict):
@@ -134,7 +137,7 @@ def load(row: Any) -> Sample:
             raise ReadError("an event needs an id, a timestamp, a source and a kind", place=f"[{place}]")
         steps.append(_step(event, usages))
     trouble, attempt = text_of(instance.get("error")), instance.get("attempt")
-    told = Trajectory(
+    trajectory = Trajectory(
         agents=(_agent(state, steps),),
         steps=tuple(steps),
         response=_final_message(steps),
@@ -147,14 +150,14 @@ def load(row: Any) -> Sample:
     return Sample(
         id=str(instance.get("instance_id") or NAME),
         epoch=attempt if type(attempt) is int else None,
-        trajectory=told,
+        trajectory=trajectory,
         scores=scores,
         extra=as_extra(NAME, rest_of(instance, ("history",))),
     )
 
 
 def _last_state(events: list[Any]) -> dict[str, Any]:
-    """What the events say of the conversation as a whole, each key as it was last."""
+    """The state that events report, each key with its last value: a file of events has no `base_state.json`."""
     found: dict[str, Any] = {}
     for event in events:
         match event:
@@ -178,6 +181,7 @@ def _conversation(folder: Path, on_broken: OnBroken) -> Trajectory:
             on_broken(error.at(path=str(path)))
     children = []
     for inner in sorted((folder / SUB_AGENTS).glob("*")) if (folder / SUB_AGENTS).is_dir() else ():
+        # A sub-agent that never began has a folder without a state.
         if (inner / STATE).is_file():
             children.append(_conversation(inner, on_broken))
     name = state.get("id")
@@ -186,6 +190,7 @@ def _conversation(folder: Path, on_broken: OnBroken) -> Trajectory:
         id=text_of(name),
         agents=(_agent(state, steps),),
         steps=tuple(steps),
+        # A leaf that is not among the events would leave no active path at all.
         leaf=leaf if isinstance(leaf, str) and any(step.id == leaf for step in steps) else None,
         response=_final_message(steps),
         outcome=_outcome(state, steps),
@@ -209,27 +214,28 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _usages(state: dict[str, Any]) -> dict[str, Usage]:
-    """The usage of each response by its id. Those of sub-agents are left to their own states."""
+    """The usage of each response, by its id. Sub-agents have theirs in their own states."""
     match state:
         case {"stats": {"usage_to_metrics": dict(by_use)}}:
-            # `task:` are the sub-agents', whose own states repeat them.
+            # `task:` is the usage of sub-agents, which their own states repeat.
             metrics = [each for use, each in by_use.items() if isinstance(each, dict) and not use.startswith("task:")]
         case _:
             return {}
     found: dict[str, Usage] = {}
     for each in metrics:
-        told = [usage for usage in list_of(each.get("token_usages")) if isinstance(usage, dict)]
+        reported = [usage for usage in list_of(each.get("token_usages")) if isinstance(usage, dict)]
         costs = [cost.get("cost") for cost in list_of(each.get("costs")) if isinstance(cost, dict)]
-        for place, usage in enumerate(told):
+        for place, usage in enumerate(reported):
+            # Costs have no response id: they belong together only if the two lists are equally long.
             known = {name: usage[key] for name, key in _COUNTS.items() if type(usage.get(key)) is int}
-            cost = costs[place] if len(costs) == len(told) and isinstance(costs[place], (int, float)) else None
+            cost = costs[place] if len(costs) == len(reported) and isinstance(costs[place], (int, float)) else None
             found[str(usage.get("response_id"))] = Usage(**known, cost_usd=cost)
     return found
 
 
 def _step(event: dict[str, Any], usages: dict[str, Usage]) -> Step:
-    """An event as a step. Of several events of one response, the first carries its usage."""
-    # Only the state has tokens per call; events name the response.
+    """An event as a step. If a response has several events, the first one has its usage."""
+    # Events only name their response; the tokens are in the state. `pop`, so that each response counts once.
     usage = usages.pop(str(event.get("llm_response_id")), None)
     kind = event.get("kind")
     step: Step
@@ -294,6 +300,7 @@ def _thoughts(owner: dict[str, Any]) -> list[Part]:
 def _action(event: dict[str, Any]) -> Step:
     call = event.get("tool_call")
     call = object_of(call)
+    # What the model wrote; `action` is what the SDK made of it, with its own defaults.
     asked = arguments_of(call["arguments"]) if "arguments" in call else event.get("action")
     name = text_of(event.get("tool_name")) or text_of(call.get("name")) or ""
     parts: list[Part] = [*_thoughts(event), *_texts(event.get("thought"))]
@@ -313,6 +320,7 @@ def _observation(event: dict[str, Any]) -> Step:
         name=text_of(event.get("tool_name")),
         output=words if seen else None,
         error=error or (words if failed else None),
+        # A command that fails is an ordinary observation; only its exit code shows the failure.
         failure=_failure(event, error) if failed else "exit_code" if type(code) is int and code else None,
         exit_code=code if type(code) is int else None,
     )
@@ -322,13 +330,14 @@ def _observation(event: dict[str, Any]) -> Step:
 def _failure(event: dict[str, Any], error: str | None) -> Failure:
     if event.get("kind") == "UserRejectObservation":
         return "denied"
+    # The SDK has no error codes; these are the words of its messages to the model.
     if error is not None and "not found" in error:
         return "invalid_tool"
     return "invalid_arguments" if error is not None and "validating" in error.lower() else "error"
 
 
 def _final_message(steps: list[Step]) -> str | None:
-    """What the agent finished with, if that was the last thing it did."""
+    """The message of the `finish` tool, if that was the agent's last action."""
     for step in reversed(steps):
         if step.role == "agent" and step.kind == "message":
             for part in step.parts:
@@ -351,6 +360,7 @@ def _agent(state: dict[str, Any], steps: list[Step]) -> Agent:
     match state:
         case {"agent": {"llm": {"model": str(found_model)}}}:
             model = found_model
+    # The system prompt's event lists the tools; the state does not.
     declared = next((found for step in steps if (found := step.extra.get(NAME, {}).get("tools"))), None)
     listed = [each for each in declared if isinstance(each, dict)] if isinstance(declared, list) else []
     tools = tuple(
@@ -362,7 +372,7 @@ def _agent(state: dict[str, Any], steps: list[Step]) -> Agent:
 
 
 def _with_caller(child: Trajectory, steps: list[Step]) -> Trajectory:
-    """A sub-agent with the call that gave it its task, which is its first prompt."""
+    """A sub-agent with the call that started it. Nothing links the two but the task, which becomes its first prompt."""
     asked = next((step_text(step) for step in child.steps if step.role == "user"), None)
     for step in steps:
         for part in step.parts:

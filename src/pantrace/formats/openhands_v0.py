@@ -48,7 +48,7 @@ from .format import Format
 NAME = "openhands-v0"
 _HEAD = ("id", "timestamp")
 _SILENT = ("change_agent_state", "recall", "null", "agent_state_changed")
-"""What the program did beside the conversation."""
+"""What the program did beside the conversation: not a step of the agent."""
 _FAILURES: dict[str, Failure] = {"error": "error", "user_rejected": "denied"}
 
 
@@ -57,14 +57,15 @@ def detect(head: Head) -> str | None:
         return "trajectory"
     if not {"instance_id", "test_result", "history"} <= head.record.keys():
         return None
-    # The benchmarks of V1 have the same frame around other events.
-    told = [row["history"] for row in head.records if isinstance(row, dict) and isinstance(row.get("history"), list)]
-    is_newer = any(isinstance(event, dict) and "kind" in event for history in told for event in history[:1])
+    # The benchmarks of V1 write the same frame around other events.
+    found = [row["history"] for row in head.records if isinstance(row, dict) and isinstance(row.get("history"), list)]
+    is_newer = any(isinstance(event, dict) and "kind" in event for history in found for event in history[:1])
     return None if is_newer else "evaluation"
 
 
 def is_event(record: Any) -> bool:
     return (
+        # Only events of V1 have a `kind`.
         "kind" not in record
         and {"source", "timestamp"} <= record.keys()
         and ("action" in record or "observation" in record)
@@ -106,11 +107,12 @@ def load(row: Any) -> Sample:
     flat = [event for each in events for event in (each if isinstance(each, list) else [each])]
     steps = tuple(_steps(flat))
     trouble = instance.get("error")
-    told = Trajectory(
+    trajectory = Trajectory(
         agents=(Agent(name="openhands", model=next((step.model for step in steps if step.model), None)),),
         steps=steps,
         response=_final_message(flat),
         outcome=Outcome(status="error", reason=trouble) if isinstance(trouble, str) and trouble else None,
+        # Each event has the sums so far, so the last one has the total; an evaluation has it beside the history.
         usage=_total([instance.get("metrics"), *(each.get("llm_metrics") for each in reversed(flat))]),
     )
     scores: tuple[Score, ...] = ()
@@ -118,7 +120,7 @@ def load(row: Any) -> Sample:
         case {"report": {"resolved": bool(resolved)}}:
             scores = (Score(name="resolved", value=resolved),)
     name = str(instance.get("instance_id") or NAME)
-    return Sample(id=name, trajectory=told, scores=scores, extra=as_extra(NAME, rest_of(instance, ("history",))))
+    return Sample(id=name, trajectory=trajectory, scores=scores, extra=as_extra(NAME, rest_of(instance, ("history",))))
 
 
 def _steps(events: list[Any]) -> Iterator[Step]:
@@ -144,15 +146,15 @@ def _action(event: dict[str, Any], names: dict[str, tuple[str, str]]) -> Step:
     kind = event["action"]
     given = event["args"] if isinstance(event.get("args"), dict) else {}
     if kind in ("message", "system") and isinstance(given.get("content"), str):
-        said: Role = "system" if kind == "system" else "user" if event["source"] == "user" else "agent"
-        return Step(role=said, parts=(Text(text=given["content"]),))
+        role: Role = "system" if kind == "system" else "user" if event["source"] == "user" else "agent"
+        return Step(role=role, parts=(Text(text=given["content"]),))
     if kind == "condensation":
         summary = (Text(text=given["summary"]),) if isinstance(given.get("summary"), str) else ()
         return Step(role="agent", kind="compaction", parts=summary, replaces=_forgotten_ids(given))
     if event["source"] != "agent" or kind in _SILENT:
         return Step(role="system", kind="note")
     if kind == "finish":
-        # Nothing answers it: as a call it would seem to hang.
+        # Nothing answers `finish`: as a call, it would count as unanswered.
         last = _last_words(given)
         return Step(role="agent", parts=(Text(text=last),) if last else ())
     call = _call(event, str(kind), given)
@@ -166,14 +168,14 @@ def _forgotten_ids(given: dict[str, Any]) -> tuple[str, ...]:
     match given:
         case {"forgotten_event_ids": list(ids)}:
             return tuple(str(each) for each in ids)
-        # A bound: a hostile range would fill the memory.
+        # Bounded, because a hostile range would fill the memory.
         case {"forgotten_events_start_id": int(first), "forgotten_events_end_id": int(last)} if last - first < 1 << 20:
             return tuple(str(each) for each in range(first, last + 1))
     return ()
 
 
 def _call(event: dict[str, Any], kind: str, given: dict[str, Any]) -> ToolCall:
-    """The call as the model made it; without function calling, what OpenHands made of its text."""
+    """The call as the model made it; without function calling, the action that OpenHands parsed from its text."""
     match event.get("tool_call_metadata"):
         case {"tool_call_id": str(name), "function_name": str(tool), **more}:
             match more.get("model_response"):
@@ -189,6 +191,7 @@ def _call(event: dict[str, Any], kind: str, given: dict[str, Any]) -> ToolCall:
 def _observation(event: dict[str, Any], names: dict[str, tuple[str, str]]) -> Step:
     kind, content = event["observation"], event.get("content")
     words = text_of(content)
+    # `cause` is the id of the action; an observation without one was not asked for by a call.
     cause = names.get(str(event.get("cause")))
     if cause is None or kind in _SILENT:
         error = StepError(message=words) if kind == "error" else None
@@ -198,7 +201,7 @@ def _observation(event: dict[str, Any], names: dict[str, tuple[str, str]]) -> St
     code = inner.get("exit_code", extras.get("exit_code"))
     code = code if type(code) is int else None
     failure = _FAILURES.get(str(kind), "exit_code" if code else None)
-    # The command was left running: OpenHands stopped waiting.
+    # -1 means that OpenHands stopped waiting; the command was left running and has no exit code.
     failure, code = ("timeout", None) if code == -1 else (failure, code)
     error_words = words if failure in ("error", "denied") else None
     result = ToolResult(
@@ -208,7 +211,7 @@ def _observation(event: dict[str, Any], names: dict[str, tuple[str, str]]) -> St
 
 
 def _model_and_usage(event: dict[str, Any], counted: set[str]) -> tuple[str | None, Usage | None]:
-    """The model and usage of a response: repeated with each of its calls, counted with the first."""
+    """The model and usage of a response. Every call of the response repeats them; they count with the first."""
     match event.get("tool_call_metadata"):
         case {"model_response": {"id": str(name), "usage": dict(raw), **response}} if name not in counted:
             counted.add(name)
@@ -223,7 +226,7 @@ def _model_and_usage(event: dict[str, Any], counted: set[str]) -> tuple[str | No
 
 
 def _total(metrics: list[Any]) -> dict[str, Usage] | None:
-    """The last sums that OpenHands kept itself."""
+    """The newest of OpenHands' own sums."""
     words = {"prompt_tokens": "input", "completion_tokens": "output"}
     words |= {"cache_read_tokens": "cache_read", "cache_write_tokens": "cache_write"}
     for each in metrics:
@@ -238,7 +241,7 @@ def _total(metrics: list[Any]) -> dict[str, Usage] | None:
 
 
 def _final_message(events: list[Any]) -> str | None:
-    """What the agent finished with, if that was the last thing it did."""
+    """The message of `finish`, if that was the agent's last action."""
     for event in reversed(events):
         if event.get("source") == "agent" and "action" in event:
             given = event.get("args")
@@ -249,7 +252,7 @@ def _final_message(events: list[Any]) -> str | None:
 
 
 def _last_words(given: dict[str, Any]) -> str | None:
-    """The agent's last words. Not the event's own `message`, a set phrase if the model said nothing."""
+    """The agent's last words. Not the event's own `message`: that is a fixed phrase if the model said nothing."""
     words = (given.get("final_thought"), given.get("thought"))
     return next((each for each in words if isinstance(each, str) and each), None)
 

@@ -1,7 +1,7 @@
 """Sessions of Pi, and of OpenClaw, which is built on it: lines that form a tree.
 
 Spec: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md (versions 1 to 3)
-Detect: a line of type `session` with id and timestamp, and no events of `pi --mode json` behind it.
+Detect: a line of type `session` with id and timestamp, and no events of `pi --mode json` after it.
 Lost: nothing is written.
 """
 
@@ -58,12 +58,13 @@ THOUGHT = FieldMap(NAME, Thinking, {"thinking": ("text", TEXT), "thinkingSignatu
 CALL = FieldMap(NAME, ToolCall, {"id": ("id", TEXT), "name": ("name", TEXT), "arguments": ("arguments", ANYTHING)})
 IMAGE = FieldMap(NAME, Media, {"data": ("data", TEXT), "mimeType": ("mime", TEXT)})
 COUNTS = {"output": "output", "cacheRead": "cache_read", "cacheWrite": "cache_write", "totalTokens": "total"}
+# A result has no field for these: the bash tool says them in the last line of its text.
 _EXIT = re.compile(r"Command exited with code (\d+)\Z")
 _ENDINGS: tuple[tuple[str, Failure], ...] = (("Command aborted", "cancelled"), ("Command timed out after", "timeout"))
 
 
 def detect(head: Head) -> str | None:
-    """Recognise the header, which Pi writes first; programs built on it put a line of their own before it."""
+    """Recognise the header, which Pi writes first; programs built on Pi may put a line of their own before it."""
     records = [each for each in head.records if isinstance(each, dict)]
     header = next((each for each in records[:3] if each.get("type") == "session"), None)
     if header is None or not isinstance(header.get("id"), str) or "timestamp" not in header:
@@ -88,7 +89,7 @@ def load(row: Any) -> Sample:
         each["name"] for each in lines if each.get("type") == "session_info" and isinstance(each.get("name"), str)
     ]
     parent = header.get("parentSession", header.get("branchedFrom"))
-    # A path, named for the moment and the id of the session: 2025-12-09T00-52-54-397Z_d97339c6-....jsonl
+    # A path whose name has the time and id of the session: 2025-12-09T00-52-54-397Z_d97339c6-....jsonl
     forked = PurePath(parent).stem.rpartition("_")[2] if isinstance(parent, str) else None
     models = [header.get("modelId"), *(step.model for step in steps)]
     held: FieldMap[Trajectory] = FieldMap(NAME, Trajectory, {"id": ("id", TEXT), "timestamp": ("created", TIME)})
@@ -105,8 +106,8 @@ def load(row: Any) -> Sample:
 
 
 def _leaf(steps: tuple[Step, ...], session: str) -> str | None:
-    """The last line, if other lines are not on its way to the root; None if the way is broken, so that no line is given
-    up because of a missing id."""
+    """The last line, if some lines are not on its path to the root. None if the path is broken: then all lines count,
+    so that none is dropped because of a missing id."""
     parents = {step.id: step.parent for step in steps if step.id is not None}
     last = next((step.id for step in reversed(steps) if step.id is not None), None)
     path: set[str] = set()
@@ -120,7 +121,7 @@ def _leaf(steps: tuple[Step, ...], session: str) -> str | None:
 
 
 def _with_replaced(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Compactions with the steps that the model no longer saw: all before the first one kept."""
+    """Compactions with the steps that the model no longer saw: all before the first one that was kept."""
     found = list(steps)
     places = {step.id: place for place, step in enumerate(steps) if step.id is not None}
     for place, step in enumerate(steps):
@@ -137,7 +138,7 @@ _KINDS: dict[str, tuple[Role, Kind]] = {
     "branch_summary": ("user", "synthetic"),
     "custom_message": ("user", "synthetic"),
 }
-"""Entries beside messages that the model sees. All others only set or mark something."""
+"""Entries other than messages that the model sees. All others only set or mark something."""
 
 
 def _step(line: dict[str, Any]) -> Step:
@@ -146,9 +147,9 @@ def _step(line: dict[str, Any]) -> Step:
         return _message_step(line, message)
     if not isinstance(kind, str) or kind not in _KINDS:
         return LINE.load(line, set(), role="system", kind="note")
-    role, told = _KINDS[kind]
+    role, step_kind = _KINDS[kind]
     key = "content" if kind == "custom_message" else "summary"
-    return LINE.load(line, {key}, role=role, kind=told, parts=tuple(_content(line.get(key))))
+    return LINE.load(line, {key}, role=role, kind=step_kind, parts=tuple(_content(line.get(key))))
 
 
 def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
@@ -160,6 +161,7 @@ def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
         extra = as_extra(NAME, {"message": rest_of(message, known)})
         return LINE.load(line, {"type", "message"}, role="tool", parts=(_result(message),), extra=extra)
     if role == "bashExecution":
+        # The user typed this command in Pi's prompt; it is not a call of the agent.
         code = message["exitCode"] if type(message.get("exitCode")) is int else None
         failure: Failure | None = "cancelled" if message.get("cancelled") is True else "exit_code" if code else None
         ran = (
@@ -222,8 +224,10 @@ def _result(message: dict[str, Any]) -> ToolResult:
     """A tool result. A failed command is an error whose text ends with the exit code."""
     content, name, call = message.get("content"), message.get("toolName"), message.get("toolCallId")
     output, media, _ = split(content, _part) if isinstance(content, list) else (content, (), None)
+    # Only `isError` counts: a tool may well print the word "error".
     failure: Failure | None = "error" if message.get("isError") is True else None
     code = None
+    # Other tools may print the same words as data.
     if failure and name == "bash" and isinstance(output, str):
         last = output.rstrip().rpartition("\n")[2]
         code = int(found[1]) if (found := _EXIT.search(last)) else None
@@ -240,7 +244,8 @@ def _result(message: dict[str, Any]) -> ToolResult:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """Usage; `input` excludes cached tokens. All zeros mean that no answer came and nothing was reported."""
+    """Usage. Pi's `input` excludes cached tokens, so they are added. All zeros, as in aborted answers, mean that
+    nothing was reported."""
     if not isinstance(raw, dict) or not any(type(raw.get(key)) is int and raw[key] for key in ("input", *COUNTS)):
         return None
     held: FieldMap[Usage] = FieldMap(NAME, Usage, {key: (name, INTEGER) for key, name in COUNTS.items()})

@@ -1,7 +1,7 @@
-"""Messages of Pydantic AI: what `all_messages_json()` and its message histories hold.
+"""Messages of Pydantic AI, as `all_messages_json()` and message histories have them.
 
 Spec: https://ai.pydantic.dev/message-history/ (pydantic_ai/messages.py, pydantic_ai/usage.py)
-Detect: a list of messages whose `parts` have a `part_kind`; lines of them, or objects that hold such a list.
+Detect: a list of messages whose `parts` have a `part_kind`; lines of such messages, or objects with such a list.
 Lost: nothing is written.
 """
 
@@ -49,7 +49,8 @@ from .format import Format
 
 NAME = "pydantic-ai"
 _LISTS = ("messages", "all_messages", "message_history")
-"""Keys under which programs keep the messages of a run beside other things."""
+"""Keys under which programs keep the messages of a run next to other data."""
+# Names before version 1.0.
 _FORMER = {"vendor_id": "provider_response_id", "vendor_details": "provider_details"}
 _FORMER_COUNTS = {"request_tokens": "input_tokens", "response_tokens": "output_tokens"}
 _ANSWER = FieldMap(
@@ -86,9 +87,9 @@ _OUTCOMES: dict[str, Failure] = {
 }
 _URLS = ("image-url", "audio-url", "video-url", "document-url")
 _ACCEPTED = "Final result processed."
-"""What the call of an output tool is answered with: its arguments are the result of the run."""
+"""Pydantic AI's answer to the call of an output tool, whose arguments are the result of the run."""
 _STANDARD = str.maketrans("-_", "+/")
-"""Pydantic writes bytes in the alphabet of addresses."""
+"""Pydantic writes bytes as base64 with the URL-safe alphabet; the model has the standard one."""
 
 
 def detect(head: Head) -> str | None:
@@ -97,18 +98,18 @@ def detect(head: Head) -> str | None:
     first = head.records[0]
     if is_message(first):
         return "messages" if head.layout in ("array", "lines", "document") else None
-    told = first if isinstance(first, list) else _list_in(first)
-    return "" if told and all(is_message(each) for each in told[:-1] or told) else None
+    messages = first if isinstance(first, list) else _list_in(first)
+    return "" if messages and all(is_message(each) for each in messages[:-1] or messages) else None
 
 
 def is_message(raw: Any) -> bool:
-    """Whether it is a request or a response."""
+    """Whether a value is a request or a response."""
     if not isinstance(raw, dict) or raw.get("kind") not in ("request", "response", None):
         return False
     parts = raw.get("parts")
     if not isinstance(parts, list) or ("kind" not in raw and not parts):
         return False
-    # A response may have no part at all; it has its usage then.
+    # A response without any part is still known by its usage.
     return all(isinstance(each, dict) and "part_kind" in each for each in parts[:-1] or parts) and (
         bool(parts) or raw.keys() >= {"usage", "model_name"} or "instructions" in raw
     )
@@ -120,15 +121,15 @@ def _list_in(row: Any) -> list[Any]:
 
 
 def load(row: Any) -> Sample:
-    """The messages of one run or of several that go on from each other."""
+    """The messages of one run, or of several that continue each other."""
     messages = row if isinstance(row, list) else [row] if is_message(row) else _list_in(row)
     if not any(is_message(each) for each in messages):
         raise ReadError("not messages of Pydantic AI: no message has parts with a part_kind", remedy="is --from right?")
     beside = rest_of(row, [key for key in _LISTS if row.get(key) is messages]) if isinstance(row, dict) else {}
     beside = {} if messages == [row] else beside
-    told = [each for each in messages if isinstance(each, dict)]
-    name = _first(told, "conversation_id")
-    instructions, model = _first(told, "instructions"), _first(told, "model_name")
+    objects = [each for each in messages if isinstance(each, dict)]
+    name = _first(objects, "conversation_id")
+    instructions, model = _first(objects, "instructions"), _first(objects, "model_name")
     agent = Agent(name="assistant", instructions=instructions, model=model)
     steps = tuple(_steps(messages, {"conversation_id": name, "instructions": instructions}))
     trajectory = Trajectory(
@@ -146,41 +147,41 @@ def _first(messages: list[dict[str, Any]], key: str) -> str | None:
 
 
 def _steps(messages: list[Any], common: dict[str, str | None]) -> Iterator[Step]:
-    """`common`: what is said once for all messages."""
+    """The messages as steps. `common`: values of the whole trajectory, which need not be kept with each message."""
     sent: float | None = None
     for place, message in enumerate(messages):
         if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
             raise ReadError("a message needs a list `parts`", place=f"messages[{place}]")
         taken = {key for key, value in common.items() if message.get(key) == value}
         if message.get("kind") == "response" or ("kind" not in message and "usage" in message):
-            yield _answered(message, taken, sent)
+            yield _response_step(message, taken, sent)
             sent = None
             continue
         sent = from_iso(message.get("timestamp"))
         behind = messages[place + 1] if place + 1 < len(messages) else None
         if sent is not None and object_of(behind).get("kind") == "response":
-            taken.add("timestamp")  # it is when the model was asked
-        yield from _asked(message, taken)
+            taken.add("timestamp")  # kept as the start of the response's step
+        yield from _request_steps(message, taken)
 
 
-def _asked(message: dict[str, Any], taken: set[str]) -> Iterator[Step]:
-    """What is sent to the model: each part is a step."""
+def _request_steps(message: dict[str, Any], taken: set[str]) -> Iterator[Step]:
+    """A request to the model: each part is a step, as prompts and tool results come in one request."""
     run = text_of(message.get("run_id"))
     rest = rest_of(message, {*taken, "parts", "kind", *(("run_id",) if run is not None else ())})
     for raw in message["parts"] or [None]:
-        step = _told(raw) if raw is not None else Step(role="system", kind="note")
+        step = _part_step(raw) if raw is not None else Step(role="system", kind="note")
         yield replace(step, invocation=run, extra=as_extra(NAME, {**rest, **rest_in(step.extra, NAME)}))
         rest = {}
 
 
-def _told(raw: Any) -> Step:
+def _part_step(raw: Any) -> Step:
     part = object_of(raw)
     kind, content = part.get("part_kind"), part.get("content")
     at = from_iso(part.get("timestamp"))
     if kind == "tool-return" or (kind == "retry-prompt" and isinstance(part.get("tool_name"), str)):
         return Step(role="tool", at=at, parts=(_result(part),))
     if kind == "retry-prompt":
-        # The model said what it must not say, and is asked again: nobody else said this.
+        # The model's answer was not valid and the program asks again: the user did not write this.
         words = content if isinstance(content, str) else encode(content).decode("utf-8", "surrogatepass")
         note = Text(text=words, synthetic=True, extra=_rest(part, "content"))
         return Step(role="user", kind="synthetic", at=at, parts=(note,))
@@ -201,7 +202,7 @@ def _rest(part: dict[str, Any], *known: str) -> dict[str, Any]:
 
 
 def _piece(raw: Any) -> Part:
-    """A piece of what the user said, or of what a tool gave back: a text, or a file."""
+    """A piece of a user's prompt or of a tool's result: a text or a file."""
     match raw:
         case str(text):
             return Text(text=text)
@@ -219,10 +220,11 @@ def _piece(raw: Any) -> Part:
 
 
 def _result(part: dict[str, Any]) -> ToolResult:
-    """What a tool gave back, or why it has to be called again."""
+    """A tool's result, or the reason why it must be called again."""
     content, kind = part.get("content"), part.get("part_kind")
     failure: Failure | None = _OUTCOMES.get(str(part.get("outcome")))
     if kind == "retry-prompt":
+        # A list holds pydantic's validation errors; a text is what the tool raised as ModelRetry.
         failure = "invalid_arguments" if isinstance(content, list) else "error"
         if isinstance(content, str) and content.startswith("Unknown tool name"):
             failure = "invalid_tool"
@@ -243,12 +245,12 @@ def _result(part: dict[str, Any]) -> ToolResult:
     )
 
 
-def _answered(message: dict[str, Any], taken: set[str], sent: float | None) -> Step:
+def _response_step(message: dict[str, Any], taken: set[str], sent: float | None) -> Step:
     row = _today(message, _FORMER)
     usage, received = _usage(row.get("usage")), from_iso(row.get("timestamp"))
     state = row.get("state")
     stopped = state in ("interrupted", "incomplete")
-    # Before version 1.0, only the provider's own word was kept.
+    # Before version 1.0, only the provider's own reason was kept.
     given = (
         {}
         if row.get("finish_reason")
@@ -260,6 +262,7 @@ def _answered(message: dict[str, Any], taken: set[str], sent: float | None) -> S
         known | ({"timestamp"} if received is not None else set()),
         role="agent",
         parts=tuple(_part(each) for each in row["parts"]),
+        # The request's time is when the model was asked; older files have only that of the answer.
         at=received if sent is None else sent,
         ended=received if sent is not None else None,
         usage=replace(usage, interrupted=True) if usage is not None and stopped else usage,
@@ -269,7 +272,7 @@ def _answered(message: dict[str, Any], taken: set[str], sent: float | None) -> S
 
 
 def _today(row: dict[str, Any], former: dict[str, str]) -> dict[str, Any]:
-    """A record with the names that its keys have today."""
+    """A record with today's names for its keys."""
     return {former[key] if key in former and former[key] not in row else key: value for key, value in row.items()}
 
 
@@ -279,7 +282,7 @@ def _part(raw: Any) -> Part:
     if kind == "text" and isinstance(content, str):
         return Text(text=content, extra=_rest(part, "content"))
     if kind == "thinking" and isinstance(content, str):
-        # Nothing to read: the provider keeps the thought, and takes the signature in its place.
+        # The provider keeps the thought to itself, and accepts the signature in its place.
         hidden = not content and part.get("signature") is not None
         return _THOUGHT.load(part, {"part_kind", "content"}, text=None if hidden else content, redacted=hidden)
     if kind in ("tool-call", "builtin-tool-call") and isinstance(part.get("tool_name"), str):
@@ -295,7 +298,7 @@ def _part(raw: Any) -> Part:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """Cached tokens are part of the input, whatever the provider does; only zeros stand where nothing was reported."""
+    """Usage. Cached tokens are part of the input, whatever the provider does. All zeros mean "not reported"."""
     if not isinstance(raw, dict) or not any(type(each) is int and each for each in raw.values()):
         return None
     row, given = _today(raw, _FORMER_COUNTS), dict[str, Any]()
@@ -304,11 +307,12 @@ def _usage(raw: Any) -> Usage | None:
         found = (details.get(key) for key in ("reasoning_tokens", "thoughts_tokens"))
         given["reasoning"] = next((each for each in found if type(each) is int), None)
     cost = _dollars(row.get("cost"))
+    # `settled`: before 1.0 Gemini's thoughts were only in the total.
     return settled(_USAGE.load(row, {"cost"} if cost is not None else (), cost_usd=cost, **given))
 
 
 def _dollars(cost: Any) -> float | None:
-    """A decimal number, which Pydantic writes as text."""
+    """A decimal number, which Pydantic writes as text so that no digit is lost."""
     try:
         return float(cost) if isinstance(cost, str) and len(cost) < 64 else None
     except ValueError:
@@ -316,7 +320,7 @@ def _dollars(cost: Any) -> float | None:
 
 
 def _result_of(steps: tuple[Step, ...]) -> str | None:
-    """The result of a run whose last call is that of an output tool: its arguments, as JSON."""
+    """The structured result of a run, as JSON: the arguments of its last call, if that was an output tool's."""
     last = next((part for step in steps[-1:] for part in step.parts if isinstance(part, ToolResult)), None)
     if last is None or last.output != _ACCEPTED:
         return None

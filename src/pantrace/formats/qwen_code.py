@@ -1,8 +1,8 @@
-"""Sessions of Qwen Code: lines that form a tree, each with a message in the words of Gemini.
+"""Sessions of Qwen Code: lines that form a tree, each with a message in Gemini's format.
 
 Spec: github.com/QwenLM/qwen-code, packages/core/src/services/chatRecordingService.ts
 Detect: `uuid`, `parentUuid`, `sessionId`, and a `message` with `parts`, or a `systemPayload`.
-Lost: nothing for pantrace, which keeps the rest in a line of its own; for others cases, scores, outcomes.
+Lost: nothing for pantrace, which keeps the rest in a line of its own; for other tools cases, scores, outcomes.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ LINE = FieldMap(
     },
 )
 AROUND = "around"
-"""Under this name stands what a message says beside its parts."""
+"""The key that keeps what a message has beside its parts."""
 ROLES: dict[str, Role] = {"user": "user", "assistant": "agent", "tool_result": "tool", "system": "system"}
 _PROGRAM = ("notification", "cron", "background_task_completed", "goal_runtime")
-"""Subtypes of user lines that the program writes."""
+"""Subtypes of user lines that the program wrote, not the user."""
 
 
 def detect(head: Head) -> str | None:
@@ -65,7 +65,7 @@ def _is_line(row: Any) -> bool:
     if not isinstance(row, dict) or not {"uuid", "parentUuid", "sessionId"} <= row.keys():
         return False
     kind, message = row.get("type"), row.get("message")
-    # A list could not even be looked for there.
+    # `type` is checked first: an unhashable value cannot be looked up in a dict.
     return (
         isinstance(kind, str)
         and kind in ROLES
@@ -108,7 +108,7 @@ def _payload(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _leaf(steps: tuple[Step, ...]) -> str | None:
-    """The last line, if other lines are not on its way to the root: a rewind continues from an earlier one."""
+    """The last line, if some lines are not on its path to the root: a rewind continues from an earlier line."""
     parents = {step.id: step.parent for step in steps if step.id is not None}
     last = next((step.id for step in reversed(steps) if step.id is not None), None)
     path: set[str | None] = set()
@@ -139,12 +139,14 @@ def _step(line: dict[str, Any], session: str | None) -> Step:
     if (usage := _usage(line.get("usageMetadata"))) is not None:
         taken.add("usageMetadata")
         given["usage"] = usage
-    told_kind = _kind(line, role)
+    step_kind = _kind(line, role)
+    # Lines of the parent session: their tokens were already counted there.
     if "forkedFrom" in line:
-        told_kind = "copied"
+        step_kind = "copied"
     if line.get("subtype") == "chat_compression":
         parts = [Text(text=each) for each in _summary(_payload(line))]
     event = _payload(line).get("uiEvent")
+    # A refused request leaves no message, only this record of telemetry.
     if isinstance(event, dict) and event.get("event.name") == "qwen-code.api_error":
         words = {key: value for key, value in event.items() if isinstance(value, str)}
         given["error"] = StepError(
@@ -154,7 +156,7 @@ def _step(line: dict[str, Any], session: str | None) -> Step:
         line,
         taken,
         role=role or "system",
-        kind=told_kind,
+        kind=step_kind,
         parts=tuple(parts),
         extra=as_extra(NAME, form),
         **given,
@@ -174,7 +176,7 @@ def _kind(line: dict[str, Any], role: Role | None) -> Kind:
 
 
 def _summary(payload: dict[str, Any]) -> list[str]:
-    """The texts of the history that replaced what was said before."""
+    """The summary: the first text of the history that replaced the earlier one."""
     history = payload.get("compressedHistory")
     listed = [each for each in history if isinstance(each, dict)] if isinstance(history, list) else []
     parts = [part for content in listed[:1] for part in gemini.parts_from(content, NAME)]
@@ -182,17 +184,18 @@ def _summary(payload: dict[str, Any]) -> list[str]:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """Usage as the provider counts it: with an OpenAI-compatible one, the answer includes thoughts."""
+    """Usage as the provider counts it: with OpenAI-compatible providers, the answer includes thoughts."""
     if not isinstance(raw, dict):
         return None
     counts = {gemini.snake(key): value for key, value in raw.items() if value is not None}
+    # Anything else stays in `extra` as it was.
     if not all(type(counts[key]) is int for key in gemini.COUNTS & counts.keys()):
         return None
     usage = gemini.usage_from(raw, NAME)
     answer, thoughts = counts.get("candidates_token_count"), counts.get("thoughts_token_count")
     if usage is None or answer is None or thoughts is None:
         return usage
-    # Only the total tells which of the two it was: the file does not name the provider.
+    # The file does not name the provider; only the total shows whether thoughts are inside the answer.
     inside = counts.get("prompt_token_count", 0) + answer == counts.get("total_token_count") and thoughts > 0
     if not inside:
         return usage
@@ -214,6 +217,7 @@ def dump_lines(sample: Sample, options: Any) -> list[Any]:
         own = rest_in(step.extra, NAME)
         foreign = NAME not in step.extra
         line = {"uuid": f"{number}", "parentUuid": before, "sessionId": name, **_line(step, own)}
+        # A root that was read stays a root; steps of other formats form one chain.
         if not foreign and step.parent is None and "parentUuid" not in own:
             line["parentUuid"] = None
         before = line["uuid"]

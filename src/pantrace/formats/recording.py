@@ -1,6 +1,6 @@
-"""Journals of pantrace's recorder: what a program had recorded when it was killed, or so far.
+"""Journals of pantrace's recorder: what a program recorded before it was killed, or has recorded so far.
 
-Spec: `wire/journal.py`. A recording that was finished is a native file (or whatever was asked for), not a journal.
+Spec: `wire/journal.py`. A finished recording is a native file (or the format that was chosen), not a journal.
 Detect: `pantrace_recording` in the first line.
 Lost: nothing.
 """
@@ -43,14 +43,14 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 def _events(path: Path, on_broken: OnBroken) -> Iterator[Event]:
     held: ReadError | None = None
     for number, line in files.lines(path, held=True):
-        # A broken line that others follow was not cut off by the end of the program.
+        # A broken line with lines after it was not cut off by the end of the program: report it.
         if held is not None:
             on_broken(held)
         held = None
         try:
             yield event_in(line)
         except ReadError as error:
-            # The last line of a killed program may be cut off: that is no reason to give up what stands before it.
+            # The last line of a killed program may be cut off. That is expected, so it is dropped without a report.
             held = error.at(path=str(path), place=f"line {number}")
 
 

@@ -1,4 +1,4 @@
-"""Sessions of Strands Agents, as its FileSessionManager keeps them: a folder with a file for each message.
+"""Sessions of Strands Agents, as its FileSessionManager stores them: a folder with a file for each message.
 
 Spec: https://strandsagents.com/ (strands/types/session.py, strands/types/content.py)
 Detect: a directory with session.json and agents/agent_*/agent.json.
@@ -70,7 +70,7 @@ _FAILURES: tuple[tuple[str, Failure], ...] = (
     ("Unknown tool: ", "invalid_tool"),
     ("Error: Validation failed for input parameters", "invalid_arguments"),
 )
-"""What Strands tells the model of a call that no tool saw."""
+"""Texts with which Strands answers a call that never reached a tool."""
 
 
 def detect(head: Head) -> str | None:
@@ -99,9 +99,10 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         name = text_of(session.get("session_id")) or path.name.removeprefix("session_")
         folders = sorted(path.glob(_AGENTS))
         for folder in folders:
-            told = _conversation(folder, name, session, on_broken)
+            conversation = _conversation(folder, name, session, on_broken)
             whose = folder.name.removeprefix("agent_")
-            yield with_source(Sample(id=name if len(folders) == 1 else f"{name} {whose}", trajectory=told), source)
+            identity = name if len(folders) == 1 else f"{name} {whose}"
+            yield with_source(Sample(id=identity, trajectory=conversation), source)
 
     return Run(name=path.name, source=source, samples=samples())
 
@@ -119,7 +120,7 @@ def _document(path: Path) -> dict[str, Any]:
 def _conversation(folder: Path, name: str, session: dict[str, Any], on_broken: OnBroken) -> Trajectory:
     about: dict[str, Any] = {}
     steps: list[Step] = []
-    # By number: message_10 follows message_9.
+    # Sorted by number: by name, message_10 would come before message_9.
     paths = sorted(folder.glob(_MESSAGES), key=lambda path: (_number(path), path.name))
     for path in [folder / _AGENT, *paths]:
         try:
@@ -139,7 +140,7 @@ def _conversation(folder: Path, name: str, session: dict[str, Any], on_broken: O
         created=from_iso(session.get("created_at")),
         ended=from_iso(about.get("updated_at")),
         agents=(Agent(name=agent),),
-        steps=tuple(replace(step, agent=agent) if step.role == "agent" else step for step in _named(steps)),
+        steps=tuple(replace(step, agent=agent) if step.role == "agent" else step for step in _with_tool_names(steps)),
         state=state if isinstance(state, dict) and state else None,
         extra=as_extra(NAME, {key: value for key, value in rest.items() if value}),
     )
@@ -147,11 +148,12 @@ def _conversation(folder: Path, name: str, session: dict[str, Any], on_broken: O
 
 def _number(path: Path) -> int:
     found = _NUMBER.search(path.name)
+    # A hostile name of thousands of digits would make `int` fail.
     return int(found[1][:18]) if found else 0
 
 
-def _named(steps: list[Step]) -> Iterator[Step]:
-    """Results with the names of the tools that were called."""
+def _with_tool_names(steps: list[Step]) -> Iterator[Step]:
+    """Steps whose results have the name of their tool: Bedrock's results have only the id of the call."""
     names: dict[str | None, str] = {}
     for step in steps:
         names |= {part.id: part.name for part in step.parts if isinstance(part, ToolCall)}
@@ -162,7 +164,7 @@ def _named(steps: list[Step]) -> Iterator[Step]:
 
 
 def _step(row: dict[str, Any], before: Step | None) -> Step:
-    # What a guardrail put in place of a message is what the model saw from then on.
+    # A guardrail may replace a message; the replacement is what the model saw from then on.
     shown = row.get("redact_message")
     message = shown if isinstance(shown, dict) else row.get("message")
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
@@ -178,6 +180,7 @@ def _step(row: dict[str, Any], before: Step | None) -> Step:
     kept = {"message": rest} if rest else {}
     kept |= {"redacted": row["message"]} if shown is message and row.get("message") is not None else {}
     role: Role = "agent" if message["role"] == "assistant" else "user"
+    # Bedrock has no role for tools: results come as the user's message.
     if role == "user" and parts and all(isinstance(part, ToolResult) for part in parts):
         role = "tool"
     written = from_iso(row.get("created_at"))
@@ -188,7 +191,7 @@ def _step(row: dict[str, Any], before: Step | None) -> Step:
     return Step(
         role=role,
         parts=parts,
-        # A message is written when it is whole. The model was asked as soon as the one before it was written.
+        # A message is written when it is complete. The model was called as soon as the one before was written.
         at=before.at if before is not None and before.role != "agent" else None,
         ended=written,
         first_token=from_milliseconds(pace.get("timeToFirstByteMs")),
@@ -209,7 +212,7 @@ def _part(raw: Any) -> Part:
         case {"reasoningContent": dict(thought)} if (thinking := _thought(thought)) is not None:
             return _beside(thinking, block, "reasoningContent")
         case {"citationsContent": dict(cited)}:
-            # The answer stands in it, beside what it rests on.
+            # This block has the answer's text together with its citations.
             words = "".join(each["text"] for each in list_of(cited.get("content")) if _is_text(each))
             return Text(text=words, extra=as_extra(NAME, block))
     for key, family in _MIMES.items():
@@ -219,11 +222,11 @@ def _part(raw: Any) -> Part:
 
 
 def _thought(raw: dict[str, Any]) -> Thinking | None:
-    said = object_of(raw.get("reasoningText"))
-    if isinstance(said.get("text"), str):
-        known = ("text", *(("signature",) if isinstance(said.get("signature"), str) else ()))
-        rest = {**rest_of(said, known), **rest_of(raw, ("reasoningText",))}
-        return Thinking(text=said["text"], signature=text_of(said.get("signature")), extra=as_extra(NAME, rest))
+    thought = object_of(raw.get("reasoningText"))
+    if isinstance(thought.get("text"), str):
+        known = ("text", *(("signature",) if isinstance(thought.get("signature"), str) else ()))
+        rest = {**rest_of(thought, known), **rest_of(raw, ("reasoningText",))}
+        return Thinking(text=thought["text"], signature=text_of(thought.get("signature")), extra=as_extra(NAME, rest))
     if (hidden := _data(raw.get("redactedContent"))) is not None:
         return Thinking(redacted=True, signature=hidden, extra=as_extra(NAME, rest_of(raw, ("redactedContent",))))
     return None
@@ -233,7 +236,7 @@ P = TypeVar("P", ToolCall, ToolResult, Thinking, Media)
 
 
 def _beside(part: P, block: dict[str, Any], key: str) -> P:
-    """A part with what stands beside it in its block."""
+    """A part with the other keys of its block."""
     rest = rest_of(block, (key,))
     return replace(part, extra=as_extra(NAME, {**rest_in(part.extra, NAME), "block": rest})) if rest else part
 
@@ -243,7 +246,7 @@ def _is_text(block: Any) -> bool:
 
 
 def _data(raw: Any) -> str | None:
-    """Bytes, which a session holds as Base64 in an object of their own."""
+    """Bytes, which a session has as base64 inside an object."""
     match raw:
         case {"__bytes_encoded__": True, "data": str(data), **others} if not others:
             return data
@@ -258,7 +261,7 @@ def _file(raw: dict[str, Any], family: str) -> Media | None:
         return None
     mime = f"{family}/{kind}" if kind is not None and (family != "application" or kind == "pdf") else None
     rest = rest_of(raw, ("source", "name") if isinstance(raw.get("name"), str) else ("source",))
-    # The place of a file has an owner, too.
+    # A location has more than its address (an owner), so all of it is kept.
     others = source if data is None else rest_of(source, ("bytes",))
     rest |= {"source": others} if others else {}
     return Media(mime=mime, data=data, uri=uri, name=text_of(raw.get("name")), extra=as_extra(NAME, rest))
@@ -281,7 +284,8 @@ def _result(raw: dict[str, Any]) -> ToolResult:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """As the provider counts it; where cached tokens are apart from the input, the total shows it."""
+    """Usage as the provider counts it. Bedrock's input excludes cached tokens; the total shows that, and they are
+    added."""
     if not isinstance(raw, dict) or not any(type(each) is int and each for each in raw.values()):
         return None
     return settled(_USAGE.load(raw))

@@ -1,6 +1,6 @@
-"""Trajectories of SWE-agent: the conversation as the model saw it, and beside it what each action did.
+"""Trajectories of SWE-agent: the conversation as the model saw it, and the result of each action.
 
-Spec: github.com/SWE-agent/SWE-agent, docs/usage/trajectories.md; demonstrations hold the conversation alone.
+Spec: github.com/SWE-agent/SWE-agent, docs/usage/trajectories.md; demonstrations have only the conversation.
 Detect: `history` of messages that name an agent.
 Lost: nothing is written.
 """
@@ -55,19 +55,19 @@ def load(row: Any) -> Sample:
     kept = [rest_in(step.extra, NAME).get("trajectory") for step in steps]
     if skipped := [each for each in acted if not any(each is other for other in kept)]:
         rest["trajectory"] = skipped
-    told = Trajectory(
+    trajectory = Trajectory(
         steps=steps,
         response=submission if isinstance(submission, str) and submission.strip() else None,
         outcome=_outcome(info.get("exit_status")),
         usage=_usage(info.get("model_stats")),
         extra=as_extra(NAME, rest),
     )
-    # The file's name replaces it where there is one (`name_in_file`).
-    return Sample(id=str(row.get("environment") or NAME), trajectory=told)
+    # `name_in_file` replaces this by the file's name, if there is one.
+    return Sample(id=str(row.get("environment") or NAME), trajectory=trajectory)
 
 
 def _steps(history: list[Any], acted: list[Any]) -> Iterator[Step]:
-    """The messages as steps; those that act keep what the trajectory says about the action."""
+    """The messages as steps; those that act also keep their entry of `trajectory`."""
     number = 0
     call: ToolCall | None = None
     observed: Any = None
@@ -79,6 +79,7 @@ def _steps(history: list[Any], acted: list[Any]) -> Iterator[Step]:
         rest = rest_in(step.extra, NAME)
         if isinstance(rest.get("agent"), str):
             step = replace(step, agent=rest["agent"] if step.role == "agent" else None)
+        # A demonstration in the prompt: the agent did not do this.
         if rest.get("is_demo"):
             yield replace(step, kind="synthetic")
             continue
@@ -95,45 +96,46 @@ def _steps(history: list[Any], acted: list[Any]) -> Iterator[Step]:
             if isinstance(ids, list) and ids and isinstance(ids[0], str):
                 step = replace(step, parts=tuple(_with_call(part, ids[0], name) for part in step.parts))
             call = None
+        # The older dialect has no tool messages: what a command printed comes back as the user's.
         elif step.role == "user" and call is not None:
             step = replace(
                 step, role="tool", parts=(ToolResult(call_id=call.id, name=call.name, output=step_text(step)),)
             )
             call = None
         yield step
-    # The history may lack the answer to the last action, or the action too: the run ended with it.
+    # The history may lack the last action's result, or the action itself, as the run ended there.
     yield from _answer(call, observed)
     for beside in acted[number:]:
         match beside:
-            # `exit_cost` and its like are SWE-agent's own words for an end that no model asked for.
+            # `exit_cost` and the like are entries that SWE-agent adds when it stops a run; no model chose them.
             case {"action": str(action), "response": str(words)} if action.strip() and not action.startswith("exit_"):
-                said = Step(role="agent", parts=(Text(text=words),) if words else ())
-                step, call = _with_action(said, action, beside)
+                answer = Step(role="agent", parts=(Text(text=words),) if words else ())
+                step, call = _with_action(answer, action, beside)
                 yield step
                 yield from _answer(call, beside)
 
 
 def _place_of(action: Any, acted: list[Any], number: int) -> int:
-    """Where the trajectory tells of an action; what it tells of between was tried and taken back."""
+    """The place of an action in `trajectory`. Entries before it that `history` lacks were tried and taken back."""
     later = range(number, len(acted))
     return next((place for place in later if object_of(acted[place]).get("action") == action), number)
 
 
 def _answer(call: ToolCall | None, beside: Any) -> Iterator[Step]:
-    """What the trajectory says that an action gave."""
+    """The result of an action, from its entry of `trajectory`."""
     seen = object_of(beside).get("observation")
     if call is not None and isinstance(seen, str):
         yield Step(role="tool", parts=(ToolResult(call_id=call.id, name=call.name, output=seen),))
 
 
 def _with_action(step: Step, action: Any, beside: Any) -> tuple[Step, ToolCall | None]:
-    """A step with its action as a call, and what the trajectory has beside it."""
+    """A step with its action as a call, and with its entry of `trajectory`."""
     kept = {**rest_in(step.extra, NAME), **({"trajectory": beside} if beside is not None else {})}
     step = replace(step, extra=as_extra(NAME, kept))
     found = next((part for part in step.parts if isinstance(part, ToolCall)), None)
     if found is not None or not isinstance(action, str) or not action.strip():
         return step, found
-    # Before there were tool calls, an action was a command of SWE-agent's own shell, named by its first word.
+    # Before there were tool calls, an action was a command line of SWE-agent's own shell; the first word names it.
     call = ToolCall(name=action.split()[0], arguments=action)
     return replace(step, parts=(*step.parts, call)), call
 
@@ -143,7 +145,8 @@ def _with_call(part: Any, call: str, name: str | None) -> Any:
 
 
 def _outcome(status: Any) -> Outcome | None:
-    """How it ended, if badly. Submitting is no success: somebody has to judge what was submitted."""
+    """How the run ended, if badly. Submitting is not a success: nobody has checked the answer yet."""
+    # "submitted (exit_cost)": the run was stopped, and what was there was submitted.
     if not isinstance(status, str) or (status.startswith("submitted") and "(" not in status):
         return None
     limited = any(word in status for word in ("cost", "context", "limit", "time"))
@@ -151,7 +154,7 @@ def _outcome(status: Any) -> Outcome | None:
 
 
 def _usage(stats: Any) -> dict[str, Usage] | None:
-    """Totals of the run. Zeros are not reported: SWE-agent writes them for a model that was never asked."""
+    """Totals of the run. Zeros mean "not reported": SWE-agent writes them if no model was called."""
     if not isinstance(stats, dict):
         return None
     words = {"input": "tokens_sent", "output": "tokens_received", "cost_usd": "instance_cost"}
@@ -160,7 +163,7 @@ def _usage(stats: Any) -> dict[str, Usage] | None:
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """The task's name, which SWE-agent only puts into the file's name."""
+    """The task's name, which is only in the file's name."""
     return path.name.partition(".traj")[0]
 
 

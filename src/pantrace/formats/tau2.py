@@ -46,9 +46,9 @@ from .format import Format
 
 NAME = "tau2"
 SUCCESS = 1 - 1e-6
-"""From here on a reward counts as success, as in the benchmark's own table."""
+"""Rewards from here on count as a success, as in the benchmark's own table."""
 STOPS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
-"""With these the simulated user ends the conversation: the agent never sees the message, so it is a note."""
+"""The simulated user ends the conversation with one of these. The agent never sees the message, so it is a note."""
 _ENDED = ("user_stop", "agent_stop")
 _LIMITS = ("max_steps", "timeout", "too_many_errors", "context_window_exceeded")
 
@@ -56,7 +56,7 @@ _LIMITS = ("max_steps", "timeout", "too_many_errors", "context_window_exceeded")
 def detect(head: Head) -> str | None:
     row = head.record
     listed = isinstance(row.get("tasks"), list) and isinstance(row.get("info"), dict)
-    # In a long document the tasks fill all that is looked at; what ran stands in `info` before them.
+    # In a long document the tasks fill the beginning, which is all that is seen here; `info` comes before them.
     seen = "simulations" in row or {"agent_info", "user_info"} <= (row["info"].keys() if listed else set())
     return "" if listed and head.layout == "document" and seen else None
 
@@ -71,6 +71,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
     tasks = {str(task["id"]): task for task in document.get("tasks") or () if isinstance(task, dict) and "id" in task}
     used = {str(row.get("task_id")) for row in document["simulations"] if isinstance(row, dict)}
+    # A task that ran is kept as the case of its samples; one that did not must not get lost.
     idle = [task for name, task in tasks.items() if name not in used]
 
     def samples() -> Iterator[Sample]:
@@ -137,6 +138,7 @@ def _steps(messages: list[Any], model: str | None) -> Iterator[Step]:
             several = message.get("tool_messages")
             answers = [each for each in several if isinstance(each, dict)] if isinstance(several, list) else [message]
             parts = tuple(_result(each, names) for each in answers)
+            # Results of the user's own tools are not the agent's business.
             staff = all(each.get("requestor") == "user" for each in answers)
             rests = [rest_of(each, ("role", "id", "content", "timestamp")) for each in answers]
             at, rest = from_iso(answers[0].get("timestamp")) if answers else None, {"results": rests}
@@ -144,14 +146,14 @@ def _steps(messages: list[Any], model: str | None) -> Iterator[Step]:
                 role="tool", parts=parts, at=at, purpose="simulated_user" if staff else None, extra=as_extra(NAME, rest)
             )
         elif role in ("assistant", "user", "system"):
-            # The user's model is not the agent's, and would stand beside it in every list; `info` of the run names it.
+            # Without the user's model, which would be listed next to the agent's everywhere; the run's `info` names it.
             yield _message_step(message, names, model if role == "assistant" else None)
         else:
             raise ReadError("a message needs a role", place=f"messages[{place}]")
 
 
-def _is_usual(inner: dict[str, Any]) -> bool:
-    """Whether the calls in a provider's answer only repeat the message's own calls."""
+def _repeats_calls(inner: dict[str, Any]) -> bool:
+    """Whether the calls in a provider's answer have nothing beyond the message's own calls."""
     calls = inner.get("tool_calls") or []
     if not isinstance(calls, list) or not all(isinstance(each, dict) for each in calls):
         return False
@@ -181,15 +183,15 @@ def _message_step(message: dict[str, Any], names: dict[str, str], model: str | N
                 )
             )
     rest = rest_of(message, ("role", "content", "tool_calls", "timestamp", "cost", "usage", "raw_data"))
-    # What the provider answered says the message once more, in other words.
-    told = {
+    # `raw_data` is the provider's answer, which repeats the message; only what it has beyond that is kept.
+    beyond = {
         **rest_of(raw, ("message", "finish_reason")),
-        **rest_of(inner, ("role", "content", "reasoning_content", *(("tool_calls",) if _is_usual(inner) else ()))),
+        **rest_of(inner, ("role", "content", "reasoning_content", *(("tool_calls",) if _repeats_calls(inner) else ()))),
     }
-    rest |= {"raw_data": told} if told else {}
+    rest |= {"raw_data": beyond} if beyond else {}
     is_agent, is_user = message["role"] == "assistant", message["role"] == "user"
     ends = is_user and isinstance(text, str) and any(each in text for each in STOPS)
-    # In some domains the user has tools as well: pressing a button is no prompt.
+    # In some domains the user has tools, too: pressing a button is not a prompt.
     acts = is_user and not text and bool(parts)
     usage = _usage(message)
     return Step(
@@ -198,7 +200,7 @@ def _message_step(message: dict[str, Any], names: dict[str, str], model: str | N
         purpose="simulated_user" if is_user else None,
         parts=tuple(parts),
         at=from_iso(message.get("timestamp")),
-        # The greeting is no model's: it has neither tokens nor an answer of a provider.
+        # The fixed greeting was not made by a model: it has neither tokens nor a provider's answer.
         model=model if usage is not None or raw else None,
         usage=usage,
         stop=text_of(raw.get("finish_reason")),
@@ -234,8 +236,8 @@ def _reward(simulation: dict[str, Any]) -> float | None:
 
 
 def _outcome(simulation: dict[str, Any]) -> Outcome:
-    """How a trial ended. The benchmark gives 0 to trials that did not end by themselves; here they are told from wrong
-    ones."""
+    """How a trial ended. The benchmark gives 0 to trials that were stopped or broke down; here they are distinguished
+    from wrong ones."""
     reward, reason = _reward(simulation), text_of(simulation.get("termination_reason"))
     if reason in _LIMITS:
         return Outcome(status="limit", reason=reason, reward=reward)
@@ -250,6 +252,7 @@ def _score(simulation: dict[str, Any], outcome: Outcome) -> Score:
     score, details = _reward(simulation), object_of(simulation.get("reward_info"))
     maker, scale = Maker(name=NAME), Scale(low=0.0, high=1.0)
     if outcome.status == "error":
+        # The stored 0 is not a reward: nobody judged a run that broke down.
         why = f"the run broke down: {outcome.reason}"
         return Score(name="reward", maker=maker, scale=scale, status="failed", explanation=why, details=details)
     if score is None:

@@ -40,14 +40,15 @@ from .format import Format
 NAME = "tau-bench"
 
 SUCCESS = 1 - 1e-6
-"""From here on a reward counts as success, as in tau-bench's own table."""
+"""Rewards from here on count as a success, as in tau-bench's own table."""
 
 STOP = "###STOP###"
-"""The simulated user hangs up: the agent never sees the message that holds this, so it is a note and no prompt."""
+"""The simulated user ends the conversation. The agent never sees a message with this, so it is a note, no prompt."""
 
 
 def detect(head: Head) -> str | None:
     row = head.record
+    # The first two keys alone are in many results.
     fits = {"task_id", "reward"} <= row.keys() and isinstance(row.get("info"), dict)
     return "" if fits and isinstance(row.get("traj"), list) else None
 
@@ -62,6 +63,7 @@ def load(row: Any) -> Sample:
     outcome, score = _outcome_and_score(row, info)
     return Sample(
         id=str(row["task_id"]),
+        # Trials are counted from 0, epochs from 1.
         epoch=trial + 1 if isinstance(trial, int) and not isinstance(trial, bool) else None,
         case=_case(str(row["task_id"]), info.get("task")),
         trajectory=Trajectory(
@@ -92,12 +94,12 @@ def _expected(action: dict[str, Any]) -> ExpectedCall:
 
 
 def _with_ending(step: Step) -> Step:
-    """A step with what tau-bench only says in words: a failed call, or that the simulated user hung up."""
+    """A step with what tau-bench says only in the text: that a call failed, or that the simulated user hung up."""
     match step.parts:
         case (Text(text=text),) if step.role == "user" and STOP in text:
             return msgspec.structs.replace(step, kind="note")
         case (ToolResult(output=str(output)) as result,) if output.startswith(("Error:", "Unknown action ")):
-            # tau-bench has no field for a failure: its tools answer with these words.
+            # tau-bench has no field for a failure: its tools answer with these texts.
             failure = "invalid_tool" if output.startswith("Unknown action ") else "error"
             failed = msgspec.structs.replace(result, error=output, failure=failure)
             return msgspec.structs.replace(step, parts=(failed,))
@@ -114,7 +116,7 @@ def _outcome_and_score(row: dict[str, Any], info: dict[str, Any]) -> tuple[Outco
     """How a trial ended, and its reward as a score."""
     reward, score = _reward(row), Score(name="reward", maker=Maker(name=NAME), scale=Scale(low=0.0, high=1.0))
     if info.get("error") is not None:
-        # The runner stores 0 where a run broke down; nobody gave that reward.
+        # The runner stores 0 if a run broke down; that is not a reward.
         why = f"the run broke down: {info['error']}"
         outcome = Outcome(status="error", reason=str(info["error"]), extra={NAME: {"reward": row.get("reward")}})
         return outcome, msgspec.structs.replace(score, status="failed", explanation=why)
@@ -123,12 +125,14 @@ def _outcome_and_score(row: dict[str, Any], info: dict[str, Any]) -> tuple[Outco
         return outcome, msgspec.structs.replace(score, status="unscored", explanation="no reward stored")
     passed, reasons = reward >= SUCCESS, info.get("reward_info")
     outcome = Outcome(status="passed" if passed else "failed", reward=reward)
+    # Rewards are computed when the conversation ends; null means that the steps ran out before.
     if "reward_info" in info and reasons is None:
         outcome = Outcome(status="limit", reason="the conversation did not end within the steps allowed", reward=reward)
     rest: dict[str, Any] = {} if reasons is None else {"reward_info": reasons}
     details: dict[str, Any] = {}
     if isinstance(reasons, dict):
         details = reasons["info"] if isinstance(reasons.get("info"), dict) else {}
+        # reward_info repeats these; a copy is kept only if it differs.
         repeated = {"reward": row["reward"], "actions": (info.get("task") or {}).get("actions"), "info": details}
         rest = {key: value for key, value in reasons.items() if key not in repeated or value != repeated[key]}
     extra = as_extra(NAME, rest)

@@ -1,6 +1,6 @@
 """Tasks of tau-bench and tau2-bench: what a simulated user wants, and the calls that a good agent makes.
 
-Spec: github.com/sierra-research/tau2-bench, `Task` of src/tau2/data_model/tasks.py; tau_bench/types.py's as JSON.
+Spec: github.com/sierra-research/tau2-bench, `Task` of src/tau2/data_model/tasks.py; tau_bench/types.py as JSON.
 Detect: an object `user_scenario`; or `instruction` beside an array `actions`.
 Lost: nothing is written.
 """
@@ -29,6 +29,7 @@ def detect(head: Head) -> str | None:
     if isinstance(row.get("user_scenario"), dict):
         return "2"
     fits = isinstance(row.get("instruction"), str) and isinstance(row.get("actions"), list)
+    # With `traj` it is a result of a run, and read as `tau-bench`.
     return "1" if fits and "traj" not in row else None
 
 
@@ -45,9 +46,9 @@ def load(row: Any) -> Sample:
 
 
 def _first(row: dict[str, Any]) -> Sample:
-    """A task of tau-bench, which has no id: user and request make one that stays the same when tasks are added."""
+    """A task of tau-bench, which has no id. Its user and text give it one that stays the same when tasks are added."""
     who = row.get("user_id")
-    # Six digits tell the tasks of one user apart.
+    # Six digits are enough to distinguish the tasks of one user.
     mark = sha256(encode([row["instruction"], row.get("actions")])).hexdigest()[:6]
     name = f"{who}-{mark}" if isinstance(who, str) and who else mark
     calls = calls_from(row.get("actions"), "kwargs", NAME)

@@ -1,6 +1,6 @@
 """Files of other tools that pantrace recognises but does not read: what each is, and what to do instead.
 
-Asked only when no format claims a file, so that a refusal names what the user has in hand.
+Used only if no format claims a file, so that the error message can say what the file is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SCORES = "it has scores, not what an agent did; evaluate the recordings themsel
 
 
 class UnsupportedKind(NamedTuple):
-    """A kind of file that is not read."""
+    """A kind of file that pantrace does not read."""
 
     what: str
     remedy: str
@@ -40,8 +40,10 @@ def _within(record: dict[str, Any], key: str) -> dict[str, Any]:
     return object_of(first)
 
 
+# The first match wins.
 _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
     (
+        # OpenHands V0 keeps one file per event; only its exports put them together.
         lambda row: ("action" in row or "observation" in row) and {"id", "source", "timestamp"} <= row.keys(),
         UnsupportedKind(
             "one event of a conversation of OpenHands V0",
@@ -104,12 +106,13 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
 
 
 def unsupported_kind(head: Head) -> UnsupportedKind | None:
-    """What a file is that no format reads; None if that is unknown too."""
+    """What kind of file this is, if no format reads it; None if it is not recognised either."""
     # Parquet's magic number.
     if head.data.startswith(b"PAR1"):
         return UnsupportedKind("a Parquet file", "export its rows as JSON lines first")
     if head.data.lstrip().startswith(b"# aider chat started at"):
         return UnsupportedKind("a chat history of Aider", "it is text for people, without calls or results")
+    # Inspect's logs are zip files too, but its format has already said no to this one. "ustar" is tar's magic number.
     if head.kind == "zip" or head.data[257:262] == b"ustar":
         return UnsupportedKind("an archive of files", "unpack it, and name the folder")
     if head.kind != "json":

@@ -1,7 +1,7 @@
-"""Rows with prompt and response for Vertex AI's Gen AI evaluation client, tool calls included.
+"""Rows with prompt and response for Vertex AI's Gen AI evaluation client, including tool calls.
 
 Spec: the FLATTEN schema of google-cloud-aiplatform 2.6.0 (vertexai/_genai/_evals_data_converters.py). The calls of the
-    last turn are `intermediate_events`; those of earlier turns stand in `conversation_history`.
+    last turn are `intermediate_events`; those of earlier turns are in `conversation_history`.
 Detect: `prompt` and `response` beside `conversation_history`, `history`, `intermediate_events` or `rubric_groups`.
 Lost: models, tokens, costs; times and names of agents before the last turn; compaction summaries.
 """
@@ -30,9 +30,10 @@ from .format import Format, NoOptions
 
 NAME = "vertex-flat"
 STATED = "response_stated"
-"""A column of ours: the response is repeated or stated, and all that was said stands in the events."""
+"""A column of ours: the response does not follow the events, which have everything that was said."""
 _KEYS = {"prompt", "response", "conversation_history", "intermediate_events", "instruction", STATED}
 _MARKS = {"conversation_history", "history", "intermediate_events", "rubric_groups"}
+# With one of these the row belongs to another of Vertex's layouts; the client, too, looks for `request` first.
 _OTHERS = {"request", "agent_data", "generated_trajectory", "tool_use", "prompt_concat"}
 
 
@@ -50,11 +51,12 @@ def _is_content(value: Any) -> bool:
 def load(row: Any) -> Sample:
     if not isinstance(row, dict) or not row.keys() & {"prompt", "source"} or "response" not in row:
         raise ReadError("has no prompt and response", remedy="is --from right?")
-    # Other names for the same columns.
+    # The client accepts `source` and `history` for the same columns.
     keys = {old for new, old in (("prompt", "source"), ("conversation_history", "history")) if row.get(new) is None}
     fields = columns_from(row, NAME, _KEYS | keys)
     steps: list[Step] = []
     history = _first(row, "conversation_history", "history")
+    # The client accepts JSON text, as tables hold it.
     if isinstance(history, str) and history.strip():
         history = decode(history.encode())
     for content in history if isinstance(history, list) else ():
@@ -98,7 +100,7 @@ def _content(value: Any, role: str) -> dict[str, Any]:
 
 
 def _is_needless(column: Any, role: str) -> bool:
-    """Whether a column is a content although our writer would write text."""
+    """Whether a column is a content object where our writer would write plain text."""
     return (
         isinstance(column, dict) and (text := column_text(column)) is not None and text_or_content(text, role) == text
     )
@@ -125,11 +127,11 @@ def _append_event(steps: list[Step], event: Any, start: int) -> None:
 
 
 def _append_response(steps: list[Step], row: dict[str, Any], start: int) -> str | None:
-    """Add the answer to the step whose thoughts led to it, or as a step of its own. One that is only repeated or stated
-    is no step: it is returned if it is not the last thing said."""
+    """Add the answer to the step whose thoughts led to it, or as a step of its own. A response that is in the events,
+    or was only stated, is not a step: it is returned if it is not the last thing said."""
     response = row["response"]
     content = _content(response, "model")
-    # Our own mark: without it the response would be read as one more step.
+    # Our own column: without it, the response would be read as one more step.
     if row.get(STATED) is True and (text := column_text(response)) is not None:
         last = next((words for step in reversed(steps[start:]) if (words := step_text(step))), None)
         return text if text != last else None
@@ -140,6 +142,7 @@ def _append_response(steps: list[Step], row: dict[str, Any], start: int) -> str 
     thought = steps[-2] if len(steps) > start + 1 else None
     if thought is None or thought.role != "agent" or not thought.parts:
         return None
+    # The writer moves the answer's text into its own column; the thoughts before it stay behind as an event.
     if all(isinstance(part, Thinking) for part in thought.parts):
         extra = {NAME: thought.extra.get(NAME, {}) | kept[NAME]} if kept else thought.extra
         steps[-2:] = [msgspec.structs.replace(thought, parts=(*thought.parts, *answer.parts), extra=extra)]
@@ -158,7 +161,7 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         None if asked is None else _column(_parts(steps[asked]), "user", steps[asked].extra.get(NAME, {}).get(CONTENT))
     )
     if asked is None or not prompt:
-        # So the row is refused here, where the other rows are not.
+        # Refused here: the client would refuse the whole file, and not only this row.
         raise SampleRefused("it has no prompt: the client refuses all rows of a file for one without")
     main = main_agent(trajectory)
     events, response, repeated = _events_and_response(steps[asked + 1 :], main, trajectory.response)
@@ -186,8 +189,8 @@ def _parts(step: Step) -> list[dict[str, Any]]:
 
 
 def _column(parts: list[dict[str, Any]], role: str, kept: dict[str, Any] | None) -> str | dict[str, Any] | None:
-    """Parts as a column: text joined by blank lines if they are plain, else a content; with its own keys if it was read
-    as one."""
+    """Parts as a column: text joined by blank lines if they are plain, else a content object, with its own keys if it
+    was read as one."""
     if not parts:
         return None
     if kept is None and all(part.keys() == {"text"} and isinstance(part["text"], str) for part in parts):
@@ -208,8 +211,8 @@ def _history(steps: tuple[Step, ...]) -> Iterator[dict[str, Any]]:
 def _events_and_response(
     steps: tuple[Step, ...], main: str, stated: str | None
 ) -> tuple[list[dict[str, Any]], str | dict[str, Any] | None, bool]:
-    """The last turn: what led to the answer; the answer, as stated or the last thing said; and whether it repeats one
-    of the events, or none, instead of following them."""
+    """The last turn: the events, the answer (as stated, or the last thing said), and whether the answer is in the
+    events or was only stated, instead of following them."""
     entries = [(step, content) for step in steps if is_agents(step) for content in contents_of(step, NAME)]
     spoken = [place for place, (_, content) in enumerate(entries) if any(_is_said(part) for part in content[1])]
     response, closing = None, False
@@ -217,7 +220,7 @@ def _events_and_response(
         response = text_or_content(stated, "model") if stated else None
     elif spoken:
         step, (_, parts, _) = entries[spoken[-1]]
-        # What was said before a call must not seem to be said after it.
+        # A text before a call must not look as if it came after it.
         closing = spoken[-1] == len(entries) - 1 and _is_said(parts[-1])
         kept = step.extra.get(NAME, {}).get("response")
         response = _column([part for part in parts if _is_said(part)], "model", kept)
@@ -251,7 +254,7 @@ def _event(
 
 
 def _instruction(trajectory: Trajectory) -> Any:
-    """The first agent's instructions, else the system's text."""
+    """The first instructions of an agent, or else the system message."""
     for agent in trajectory.agents:
         if NAME in agent.extra and "instruction" in agent.extra[NAME]:
             return agent.extra[NAME]["instruction"]
@@ -284,6 +287,7 @@ def check(row: Any) -> Iterator[Violation]:
         if key in row and not row[key]:
             yield error("is empty: the client refuses the whole file", key)
         elif isinstance(row.get(key), str) and isinstance(text_or_content(row[key], "user"), dict):
+            # The client reads files with pandas, which turns a column of such texts into numbers.
             message = "looks like a number: if all rows do, the client refuses the whole file"
             yield warning(message, key)
     if "request" in row:

@@ -1,4 +1,4 @@
-"""Results of Vertex AI's Gen AI evaluation client: scores and rubric verdicts of each case, as they were stored.
+"""Stored results of Vertex AI's Gen AI evaluation client: scores and rubric verdicts of each case.
 
 Spec: `EvaluationResult` of google-cloud-aiplatform (vertexai._genai.types), as JSON of its model or by jsonpickle.
 Detect: `eval_case_results` with `response_candidate_results`, or a jsonpickle of an EvaluationResult.
@@ -47,7 +47,7 @@ NAME = "vertex-result"
 _CLASS = ".EvaluationResult"
 _SCALE = Scale(low=0.0, high=1.0)
 _NEAR = 1e-4
-"""Scores come as numbers of 32 bits."""
+"""The service computes with 32-bit floats, so its scores differ from ours in the last digits."""
 
 
 def detect(head: Head) -> str | None:
@@ -66,6 +66,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     except ReadError as error:
         raise error.at(path=str(path)) from None
     pickled = is_pickled(value)
+    # A jsonpickle is taken apart as data: none of the classes that it names is ever imported.
     result = unpickle(value) if pickled else to_snake(value, DEEP) if isinstance(value, dict) else {}
     if not isinstance(result, dict) or not isinstance(result.get("eval_case_results"), list):
         raise ReadError("not an EvaluationResult: no eval_case_results", path=str(path), remedy="is --from right?")
@@ -107,7 +108,7 @@ def _aggregate(summary: dict[str, Any]) -> Aggregate:
 
 
 def _records(result: dict[str, Any]) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
-    """Every answer of every case: the client may have compared several candidates."""
+    """Every answer of every case: the client can compare several candidates."""
     tables = _tables(result)
     names = (result.get("metadata") or {}).get("candidate_names")
     for number, case in enumerate(result["eval_case_results"]):
@@ -128,7 +129,7 @@ def _tables(result: dict[str, Any]) -> list[Any]:
 
 
 def _rest_of_table(table: Any) -> Any:
-    """What a dataset holds beside its cases."""
+    """What a dataset has beside its cases."""
     return rest_of(table, {"eval_cases", "eval_dataset_df"}) if isinstance(table, dict) else table
 
 
@@ -140,10 +141,12 @@ def _sample(
     case: dict[str, Any], number: int, answer: dict[str, Any], tables: list[Any], names: Any, several: bool
 ) -> Sample:
     index = case.get("eval_case_index")
+    # Without an index, cases are in the order of the dataset.
     index = index if type(index) is int else number
     place = answer.get("response_index")
     place = place if type(place) is int else 0
     asked = _case_in_dataset(tables, index, place)
+    # Candidates are matched by position: results do not repeat their names.
     candidate = names[place] if isinstance(names, list) and place < len(names) else None
     name = str(asked.pop("eval_case_id", None) or asked.pop("session_id", None) or f"case-{index}")
     prompt, response, reference = (_take_text(asked, key) for key in ("prompt", "response", "reference"))
@@ -162,7 +165,7 @@ def _sample(
 
 
 def _take_text(asked: dict[str, Any], key: str) -> str | None:
-    """Take the text out of a column; what the column says beyond its text stays."""
+    """Remove and return the text of a column; its other keys stay."""
     value = asked.pop(key, None)
     text = column_text(value)
     if rest := rest_of(value, {"role", "parts"} if text is not None else ()) if isinstance(value, dict) else None:
@@ -171,7 +174,7 @@ def _take_text(asked: dict[str, Any], key: str) -> str | None:
 
 
 def _case_in_dataset(tables: list[Any], index: int, place: int) -> dict[str, Any]:
-    """What the dataset says about a case: in its eval cases, or in the columns of its table."""
+    """The dataset's record of a case, from its eval cases or from the columns of its table."""
     table = tables[place] if place < len(tables) else tables[0] if tables else None
     if not isinstance(table, dict):
         return {}
@@ -189,7 +192,7 @@ def _case_in_dataset(tables: list[Any], index: int, place: int) -> dict[str, Any
 
 
 def _unwrap(case: dict[str, Any], key: str, candidate: Any) -> None:
-    """Set what a ResponseCandidate answered; its other keys go to a key of their own."""
+    """Set the response of a ResponseCandidate; its other keys are kept under a key of their own."""
     if not isinstance(candidate, dict) or "response" not in candidate:
         case[key] = candidate
         return
@@ -199,7 +202,7 @@ def _unwrap(case: dict[str, Any], key: str, candidate: Any) -> None:
 
 
 def _score(key: str, result: dict[str, Any]) -> Score:
-    """A stored score. A null verdict is false, and no score at all is no number."""
+    """A stored score. A null verdict means false, as the service leaves out false. A missing score stays missing."""
     name = result.get("metric_name") or key
     verdicts = [verdict_in(each) for each in result.get("rubric_verdicts") or ()]
     value, error = result.get("score"), result.get("error_message")
@@ -209,12 +212,15 @@ def _score(key: str, result: dict[str, Any]) -> Score:
         share = share_met(verdicts)
         if value is None and not error:
             value = share
+        # The stored score wins; our own share is kept beside it, so that the difference can be seen.
         elif isinstance(value, (int, float)) and abs(value - share) >= _NEAR:
             details["share_of_true_verdicts"] = share
     scored = value is not None and not error
     met = f"{round(share_met(verdicts) * len(verdicts))} of {len(verdicts)} rubrics are met" if verdicts else None
+    # `general_quality_v1`: names with a version are the only place where it is recorded.
     version = name.rpartition("_")[2]
     if error and value is not None:
+        # An error beside a score: the number is not trusted, but it must not get lost.
         details["score_given"] = value
     return Score(
         name=name,

@@ -1,4 +1,4 @@
-"""Layer 2: judges. Rubrics as data, prompts that trace text cannot speak in, verdicts that are never guessed."""
+"""Layer 2: judges. Rubrics as data, prompts in which a recording cannot act as the judge, verdicts without guessing."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .definitions import LayerOneMetric, load_definitions
 from .discreet import Discreet
 from .inputs import INPUTS, asked_as, gather
 from .judge import NO_JUDGE, Settings, judged, judged_material, requests_for
+from .listener import Listener
 from .managed import (
     NO_PROJECT,
     Managed,
@@ -39,6 +40,8 @@ from .named import AnyRubric, load_any_rubric
 from .patience import AtMost, Budgeted, Patient
 from .prompt import BUDGET, Prompt, prompt_for
 from .providers import PROVIDERS, Provider, Routed, split_name
+from .relay import Relay
+from .relay_messages import Line
 from .rubric import Rubric, check_rubric, load_rubric, rubric_names
 from .verdict import Unusable, Verdict, verdict_of
 from .vertex import Project, Vertex
@@ -66,12 +69,15 @@ __all__ = [
     "Judged",
     "LabelKind",
     "LayerOneMetric",
+    "Line",
+    "Listener",
     "Managed",
     "Pair",
     "Patient",
     "Project",
     "Prompt",
     "Provider",
+    "Relay",
     "Replayed",
     "Reply",
     "Request",

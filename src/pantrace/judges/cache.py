@@ -25,7 +25,8 @@ class Cache:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(path, timeout=60, isolation_level=None)
+            # Opened where options are read, used where questions are asked (`listener`): never by two threads at once.
+            self._database = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
             # Several processes write here at once; each waits for the other instead of failing.
             self._database.execute("pragma busy_timeout = 60000")
             (version,) = self._database.execute("pragma user_version").fetchone()

@@ -1,4 +1,4 @@
-"""Calibration: how a judge did against labels, kept for the rubric and the models that it was measured with."""
+"""Calibration: how well a judge agrees with labels, stored for one rubric and the models that were measured."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ LabelKind = Literal["grades", "pass", "bands"]
 
 
 class Judged(Record, frozen=True, kw_only=True):
-    """What makes scores comparable: the same question, put to the same judges."""
+    """What makes scores comparable: the same question to the same judges."""
 
     metric: str
     rubric_hash: str | None = None
     """None: a score that came with the recording."""
     judge: str | None = None
-    """The models, or who stored the score."""
+    """The models, or the maker of a stored score."""
 
 
 class Band(Record, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class Calibration(Record, frozen=True, kw_only=True):
     unscored: int = 0
     """Labelled samples for which the judge has no number."""
     threshold: float | None = None
-    """From which score on a sample counts as passed, for labels that say pass."""
+    """For labels that say pass: the lowest score that counts as passed."""
     accuracy: Estimate | None = None
     kappa: Estimate | None = None
     weighted_kappa: Estimate | None = None
@@ -70,13 +70,13 @@ class Calibration(Record, frozen=True, kw_only=True):
     """Of two samples with different labels, how often the better one has the better score; 0.5 is chance."""
     spearman: Estimate | None = None
     sensitivity: Estimate | None = None
-    """For labels that say pass: how many of those that people pass the judge passes."""
+    """For labels that say pass: the share of samples passed by people that the judge passes."""
     specificity: Estimate | None = None
-    """How many of those that people fail the judge fails."""
+    """The share of samples failed by people that the judge fails."""
     counted_rate: Estimate | None = None
-    """How many of all it judged, labelled or not, the judge passes."""
+    """The share of all judged samples, labelled or not, that the judge passes."""
     corrected_rate: Estimate | None = None
-    """The same without the judge's errors: how many people would pass."""
+    """The same, corrected for the judge's errors: the share that people would pass."""
     flip_rate: Estimate | None = None
     """How often two verdicts of the same judge on the same sample differ."""
     confusion: dict[str, dict[str, int]] = {}
@@ -97,11 +97,11 @@ class Calibrations(Record, frozen=True, kw_only=True):
     calibrations: tuple[Calibration, ...] = ()
 
     def of(self, judged: Judged) -> Calibration | None:
-        """What is known of a judge; of several measurements the last."""
+        """The calibration of a judge; if there are several, the last."""
         return next((each for each in reversed(self.calibrations) if each.judged == judged), None)
 
     def stamped(self, scores: Iterable[Score]) -> list[Score]:
-        """Scores with `details.calibrated` where a judge made them."""
+        """Scores with `details.calibrated` if a judge made them."""
         return [self._stamped(score) for score in scores]
 
     def _stamped(self, score: Score) -> Score:
@@ -113,15 +113,15 @@ class Calibrations(Record, frozen=True, kw_only=True):
 
 
 def is_judged(score: Score) -> bool:
-    """Whether a judge made the score: one of ours, or another's of the name of a rubric that we know."""
+    """Whether a judge made the score: one of ours, or a stored score with the name of a rubric that we know."""
     if score.maker is not None and score.maker.kind != "stored":
         return score.maker.kind == "rubric"
-    # A stored score that bears the name of a rubric was made by a judge that we know nothing of: it needs calibrating.
+    # A stored score with a rubric's name comes from a judge that we know nothing about, so it needs calibration.
     return score.name in rubric_names()
 
 
 def judged_by(score: Score) -> Judged:
-    """By whom, and by what question, a score was made."""
+    """Which judge made a score, with which question."""
     maker = score.maker
     rubric_hash = score.details.get("rubric_hash") if maker is not None and maker.kind == "rubric" else None
     judge = None if maker is None else maker.model if maker.kind == "rubric" else maker.name
@@ -129,7 +129,7 @@ def judged_by(score: Score) -> Judged:
 
 
 def read_calibrations(paths: Sequence[Path]) -> Calibrations:
-    """The calibrations of these files together; later ones count."""
+    """The calibrations of these files together; later ones take precedence."""
     found: list[Calibration] = []
     for path in paths:
         found += _read(path).calibrations
@@ -147,6 +147,7 @@ def add_calibrations(path: Path, new: Sequence[Calibration], version: str) -> by
     """The content of a calibration file with new calibrations in place of those of the same judges."""
     # A pipe or /dev/stdout is written to, never read.
     known = _read(path).calibrations if path.exists() and not is_stream(path) else ()
+    # Only the same rubric and the same models are replaced: a calibration of another judge stays valid.
     replaced = [each.judged for each in new]
     kept = [each for each in known if each.judged not in replaced]
     content: Any = Calibrations(pantrace=version, calibrations=(*kept, *new))

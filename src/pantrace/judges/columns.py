@@ -1,4 +1,4 @@
-"""Columns: where the inputs of a metric definition lie in a row, and how their values are told.
+"""Columns: where the inputs of a metric definition are in a row, and how their values are shown to a judge.
 
 A row is what the ADK evaluation guide writes of a sample (the format adk-jsonl); its objects `extracted_data` and
 `reference_data` count as if each of their members were a column "extracted_data.member" of its own."""
@@ -32,14 +32,14 @@ class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sources: tuple[str, ...]
     """`root:path.to.it`; one, or several for a template."""
     template: str | None = None
-    """A text that the values of all sources are put into."""
+    """A text into which the values of all sources are inserted."""
     transform: Literal["last_item"] | None = None
     default: Any | UnsetType = UNSET
-    """What counts where the row has no value."""
+    """What is used if the row has no value."""
 
 
 def column_blocks(row: Row, name: str, column: Column) -> list[Block] | None:
-    """The entries of an input; None when the row does not have it and nothing stands for it."""
+    """The entries of an input; None if the row does not have it and there is no default."""
     if column.template is not None:
         values = {source: value_at(row, source) for source in column.sources}
         if any(value is not None for value in values.values()):
@@ -75,6 +75,7 @@ def source_named(name: str, sources: Iterable[str]) -> str | None:
 def told_as(name: str, value: Any) -> list[Block]:
     """A value as entries: each item of a list on its own line, objects as JSON."""
     if isinstance(value, list):
+        # One JSON array, as docs/metric-definitions.md promises; other lists are shown line by line.
         if name == "context":
             return [Block(encode(value).decode())]
         return [Block(told(each), _kind(each), tight=True) for each in value] or [Block("(none)")]
@@ -90,11 +91,11 @@ def _kind(item: Any) -> Literal["text", "output"]:
 def value_at(row: Row, source: str) -> Any:
     """The value at a source, None when there is none.
 
-    As a column, then inside `extracted_data`, then inside `reference_data`; where none of them has it, the path is
-    walked from its root, through objects that are kept as JSON text, too."""
+    As a column, then inside `extracted_data`, then inside `reference_data`; if none of them has it, the path is
+    followed from its root, also through objects that are stored as JSON text."""
     path = source.replace(":", ".")
     if path.rpartition(".")[2] in _HISTORY and (contents := _walked(row, "request.contents")):
-        # Kept so that it holds all that was said up to the last prompt, whoever wrote the row.
+        # `request.contents` is always the conversation up to the last prompt; other columns differ between writers.
         return contents
     inside = (path, *(f"{column}.{path}" for column in _OPEN))
     for each in (*inside, source):

@@ -1,4 +1,4 @@
-"""Criteria files: rubrics in YAML with one criterion per check, as teams write them for judges of several makes.
+"""Criteria files: rubrics in YAML with one criterion per check, as teams write them for different judges.
 
 `metadata` says what they are about; each of `criteria` has an id, a description, steps to go through, what each score
 means, and examples of both sides. Each criterion becomes a rubric of its own; all of them together are guidelines.
@@ -23,7 +23,7 @@ from .prompts_yaml import is_prompt, prompt_rubric
 from .rubric import Rubric, check_rubric
 
 _NAMED = (".md", ".txt", ".yaml", ".yml")
-"""A text that ends like this is the name of a file, there or not."""
+"""Endings that make a text a file name, even if the file does not exist."""
 
 
 class _Grade(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,13 +60,14 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_criteria(path: Path, only: str = "") -> list[Rubric]:
-    """A rubric for each criterion of a file, or for the one of that id; a prompt of Semantic Kernel is one rubric."""
+    """A rubric for each criterion of a file, or for the one with that id; a Semantic Kernel prompt is one rubric."""
     data = load_yaml(read_text(path, windows=True), str(path))
     if is_prompt(data):
         rubrics = [prompt_rubric(data, str(path))]
     else:
         rubrics = [_rubric(each, str(path)) for each in _read(path).criteria]
     names = [rubric.name for rubric in rubrics]
+    # Scores are stored by name.
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"{path}: two criteria have the id {twice[0]!r}, and their scores could not be told apart")
     if not only:
@@ -79,7 +80,7 @@ def load_criteria(path: Path, only: str = "") -> list[Rubric]:
 
 
 def guidelines_from(text_or_path: str) -> str:
-    """What a service makes its rubrics from: a text as it is, the text of a file, or all criteria of a YAML file."""
+    """Guidelines from which a service makes rubrics: the text itself, a file's text, or all criteria of a YAML file."""
     path = Path(text_or_path)
     if "\n" in text_or_path or len(text_or_path) > 255 or not (path.suffix in _NAMED or is_file(path)):
         text = text_or_path
@@ -113,7 +114,7 @@ def _read(path: Path) -> _File:
 
 
 def _as_text(data: dict[str, Any]) -> dict[str, Any]:
-    """The data with ids that YAML takes for numbers as the texts that they are."""
+    """The data with all ids as text: YAML reads an id such as 1.10 as a number."""
     listed = [
         {**each, "id": str(each["id"])} if isinstance(each, dict) and isinstance(each.get("id"), int | float) else each
         for each in data["criteria"]
@@ -123,16 +124,18 @@ def _as_text(data: dict[str, Any]) -> dict[str, Any]:
 
 def _rubric(criterion: _Criterion, path: str) -> Rubric:
     place = f"{path}: {criterion.id}"
+    # The schema offers whole grades only, so that a judge chooses from a closed list.
     if strange := [grade.score for grade in criterion.scoring if grade.score != int(grade.score)]:
         raise UsageError(
             f"{place}: the score {strange[0]:g} is not a whole number; judges give whole grades (0, 1, 2 for 0, 0.5, 1)"
         )
     rubric = Rubric(
         name=criterion.id,
+        # The file has no version: the hash changes with the wording, so that scores of two wordings are not mixed.
         version=sha256(encode(criterion)).hexdigest()[:12],
         title=criterion.name or criterion.id,
         description=" ".join(criterion.description.split()),
-        # Whether something was asked, said or done first is seen in the whole session only, calls included.
+        # The whole session: criteria ask what was said or done first, which an answer alone does not show.
         inputs={"trajectory": "required"},
         grades={str(int(grade.score)): _meaning(grade) for grade in criterion.scoring},
         template=f"{_escaped(_told(criterion))}\n\nWhat happened:\n{{{{ trajectory }}}}",

@@ -1,4 +1,4 @@
-"""Cutting: long material made to fit by a fixed rule, with every cut told.
+"""Cutting: long material is made to fit by a fixed rule, and every cut is reported.
 
 1. The middle of long tool outputs goes first; all are shortened to the same length, the longest that fits.
 2. Then the entries in the middle of long lists go (steps of a trajectory, calls, turns); head and tail stay.
@@ -25,13 +25,13 @@ class Block(msgspec.Struct, frozen=True):
     text: str
     kind: Literal["text", "output"] = "text"
     tight: bool = False
-    """Stands right below the entry before it, without a blank line."""
+    """Follows the entry before it without a blank line."""
     step: int | None = None
-    """The number of the step it belongs to, which is told with it."""
+    """The number of its step, which is shown with it."""
     id: str | None = None
-    """What evidence calls that step."""
+    """The id that evidence uses for the step."""
     partial: bool = False
-    """The recording itself holds only a part of it."""
+    """The recording itself has only a part of it."""
 
 
 Material = dict[str, list[Block]]
@@ -53,6 +53,7 @@ def fit(material: Material, budget: int) -> tuple[dict[str, str], list[str]]:
 def cut_to(material: Material, budget: int) -> tuple[Material, list[str]]:
     """The entries that fit into `budget` characters together, and a note of each cut."""
     notes: list[str] = []
+    # Fixed lengths instead of the exact one that fits: small changes elsewhere must not change every output's cut.
     for length in OUTPUT_LENGTHS:
         if _size(material) <= budget:
             break
@@ -76,7 +77,7 @@ def joined(blocks: list[Block]) -> str:
 
 
 def _entry(block: Block) -> str:
-    """An entry with its step's number; further lines are indented, so that none of them can pass for an entry."""
+    """An entry with its step's number; further lines are indented, so that none can imitate an entry."""
     return block.text if block.step is None else f"[step {block.step}] " + BREAKS.sub("\n    ", block.text)
 
 
@@ -85,7 +86,7 @@ def _size(material: Material) -> int:
 
 
 def _length(blocks: list[Block]) -> int:
-    # What `joined` puts around a text: a blank line, and the number of its step.
+    # `joined` adds a blank line to each text, and the number of its step.
     return sum(len(block.text) + (2 if block.step is None else 16) for block in blocks)
 
 
@@ -112,7 +113,7 @@ def _shorten_outputs(material: Material, length: int) -> tuple[Material, int]:
 
 
 def _drop_middles(material: Material, budget: int, notes: list[str]) -> Material:
-    """Lists without the entries in their middle; each list gives up the same share."""
+    """Lists without the entries in their middle; each list loses the same share."""
     lists = {name: blocks for name, blocks in material.items() if len(blocks) > 2}
     room = budget - sum(_length(blocks) for name, blocks in material.items() if name not in lists)
     total = sum(_length(blocks) for blocks in lists.values())
@@ -132,6 +133,7 @@ def _drop_middles(material: Material, budget: int, notes: list[str]) -> Material
 
 def _ends(blocks: list[Block], allowed: int) -> tuple[int, int]:
     """How many entries stay at the head and at the tail, at least one of each."""
+    # The first entry says what was asked and the last how it ended: neither is ever cut.
     head, tail = 1, 1
     # 60 for the line that says which entries were cut.
     used = len(blocks[0].text) + len(blocks[-1].text) + 60

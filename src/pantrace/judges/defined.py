@@ -21,17 +21,17 @@ class Defined(Rubric, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     columns: dict[str, Column]
     agents: tuple[str, ...] = ()
-    """Apps or agents that it is for; empty: all."""
+    """Apps or agents that it applies to; empty: all."""
     notes: tuple[str, ...] = ()
-    """What is read otherwise than it is written."""
+    """Remarks where the definition is read differently from how it is written."""
 
 
 ALWAYS = frozenset({"app_name", "agents_evaluated", "extracted_data", "reference_data", "request"})
-"""Columns that any definition may look into, whatever it names."""
+"""Columns that every definition may use."""
 
 
 def columns_of(rubric: Defined) -> set[str]:
-    """Columns that the sources of a definition can mean."""
+    """Columns that the sources of a definition can refer to."""
     sources = [source for column in rubric.columns.values() for source in column.sources]
     dotted = [source.replace(":", ".") for source in sources]
     return {*sources, *dotted, *(path[:place] for path in dotted for place in _dots(path))}
@@ -42,7 +42,7 @@ def _dots(path: str) -> list[int]:
 
 
 def row_material(sample: Sample, rubric: Defined, row_of: RowOf) -> Material | Absent:
-    """The inputs that a definition asks for, or why the sample cannot be judged by it."""
+    """The inputs that a definition needs, or why the sample cannot be judged by it."""
     if sample.trajectory is None:
         return Absent("it has not been run: there is no trajectory")
     try:
@@ -62,7 +62,7 @@ def row_material(sample: Sample, rubric: Defined, row_of: RowOf) -> Material | A
 
 
 def of_another_agent(row: Row, agents: Iterable[str]) -> Absent | None:
-    """Why a metric that is for some agents only does not apply to a row; None when it does."""
+    """Why a metric for certain agents does not apply to a row; None if it does."""
     wanted = tuple(agents)
     if not wanted or set(wanted) & set(agent_names(row)):
         return None

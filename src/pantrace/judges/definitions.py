@@ -28,14 +28,14 @@ from .score_range import grades_of
 T = TypeVar("T", bound=msgspec.Struct)
 
 _EVERYBODY = "data_explorer_agent"
-"""The name that stands for all rows where no other agent is named."""
+"""The agent name that means all rows."""
 _UNMAPPED = {
     "prompt": Column(sources=("user_inputs",)),
     "response": Column(sources=("final_response",)),
     "conversation_history": Column(sources=("conversation_history",)),
     "history": Column(sources=("history",)),
 }
-"""What a placeholder means that nothing is mapped to."""
+"""What a placeholder means if nothing is mapped to it."""
 _OWN_FORM = "Where the words above ask for a reply of another form, the form that is asked for at the end counts."
 
 
@@ -71,7 +71,7 @@ class _Mapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def load_definitions(path: Path, checks: Collection[str], only: str = "") -> list[Defined | Managed | LayerOneMetric]:
-    """The metrics of a file, or the one of that name; `checks` are the names that deterministic metrics may have."""
+    """The metrics of a file, or the one of that name; `checks` are the names of the deterministic metrics."""
     try:
         data = decode_document(files.read_all(path))
     except ReadError as error:
@@ -79,8 +79,10 @@ def load_definitions(path: Path, checks: Collection[str], only: str = "") -> lis
     document = _typed(data, _Document, f"{path}: ")
     found: dict[str, Defined | Managed | LayerOneMetric] = {}
     for name, raw in document.metrics.items():
+        # Keys with an underscore are comments in these files.
         if name.startswith("_") or not isinstance(raw, dict):
             continue
+        # Our JSON reader keeps the earlier of two equal keys under this name; only the author knows which is meant.
         if doubled := re.fullmatch(r"(.+) \(duplicate \d+\)", name):
             raise UsageError(f"{path}: the metric {doubled[1]} is defined twice")
         if not name.strip():
@@ -113,6 +115,7 @@ def _metric(
         if name not in checks:
             raise UsageError(f"{place}there is no deterministic metric of this name; {_hint(name, checks)}")
         return LayerOneMetric(name=name)
+    # The original program's default agent: files that list it mean every row.
     agents = () if entry.agents is None or _EVERYBODY in entry.agents else tuple(entry.agents)
     if entry.is_managed:
         metric = (entry.managed_metric_name or name).lower()
@@ -124,10 +127,10 @@ def _metric(
 
 
 def _managed(full: str, metric: str, guidelines: str | None, agents: tuple[str, ...], place: str) -> Managed:
-    """A metric of Vertex AI; a name without a version is pinned to that which RubricMetric.NAME of the client means."""
+    """A metric of Vertex AI; a name without a version means that of the client's RubricMetric.NAME."""
     try:
         pinned = metric if metric not in families() else f"{metric}_{families()[metric].means}"
-        # The original never read guidelines; where the service takes none, they stay unread.
+        # The original program never read guidelines: if the service takes none, they are ignored and not an error.
         taken = guidelines if families()[split_metric(pinned)[0]].guidelines else None
         return managed_metric(pinned, name=full, guidelines=taken, agents=agents)
     except UsageError as error:
@@ -146,7 +149,7 @@ def _rubric(
     grades, scale = grades_of(entry.score_range, f"{place}score_range: ")
     notes = [f"the template does not use {name}" for name in mapped if name not in columns]
     if taken := full in checks:
-        # Scores of a judge and of a metric never share a name.
+        # A judge's scores never have a metric's name: a table would mix both.
         notes.append(f"its scores are called {full}_judge, because {full} is a metric")
     body = [as_jinja(template).strip(), _OWN_FORM]
     body[1:1] = [as_jinja(_doubled(text)) for text in (entry.natural_language_guidelines, scale) if text]
@@ -168,7 +171,7 @@ def _rubric(
 
 
 def _doubled(text: str) -> str:
-    """A text without placeholders as a template."""
+    """A text as a template in which no brace is a placeholder."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -221,7 +224,7 @@ def _column(raw: Any, place: str) -> Column:
 
 
 def _typed(raw: Any, kind: type[T], place: str) -> T:
-    """An object as a struct, its notes (keys that begin with _) left out; a UsageError for what does not fit."""
+    """An object as a struct, without its notes (keys that begin with _); UsageError if it does not fit."""
     if isinstance(raw, dict):
         raw = {key: value for key, value in raw.items() if not key.startswith("_")}
     try:

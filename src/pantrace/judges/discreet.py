@@ -1,6 +1,6 @@
-"""Discretion: what a provider says goes on without secrets, before it is kept, printed or counted.
+"""Discretion: secrets are removed from what a provider says before it is stored, printed or counted.
 
-A server may echo the key that it was asked with: in an error, in the reason for a grade, as the name of its model."""
+A server may echo the key of a request: in an error, in the reason for a grade, as the name of its model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .prompt import Clean
 
 _READ = 20_000
 _SHOWN = 240
-"""Letters of a reason that are read, and that are told. Cleaned first, cut then: half a key has no form."""
+"""Characters of a reason that are read, and that are shown. Cleaned before it is cut: half a key has no form."""
 
 
 class Discreet:
-    """Takes secrets out of the replies and the refusals of another judge."""
+    """Removes secrets from the replies and errors of another judge."""
 
     def __init__(self, judge: Judge, clean: Clean):
         self.judge = judge
@@ -40,11 +40,12 @@ class Discreet:
             text=self.clean(reply.text),
             model=reply.model and self.clean(reply.model),
             stop=reply.stop and self.clean(reply.stop),
+            # The tokens spell the text once more, one by one, where no pattern would find the secret.
             logprobs=None if self._spells_a_secret(reply) else reply.logprobs,
         )
 
     def _spells_a_secret(self, reply: Reply) -> bool:
-        """Whether the single tokens of a reply give away what its text no longer says."""
+        """Whether the tokens of a reply reveal a secret that was removed from its text."""
         if not reply.logprobs:
             return False
         spelt = "".join(str(each.get("token", "")) for each in reply.logprobs)

@@ -1,8 +1,8 @@
-"""Fences: text from a recording made unable to speak to the judge.
+"""Fences: text from a recording must not be able to give the judge instructions.
 
-Each line of it begins with a bar, so no line of it can look like one of ours. It stands between two fence lines with a
-word that follows from a hash of all the material and does not occur in it: whoever wrote the text could not know it.
-Characters that are invisible or steer a reader (controls, direction marks, tags) are written out as escapes.
+Each line of it begins with a bar, so no line can look like one of ours. It is placed between two fence lines with a
+word that comes from a hash of all the material and does not occur in it: its author could not know the word.
+Characters that are invisible or change what a reader sees (controls, direction marks, tags) become escapes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ BAR = "| "
 
 BREAKS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _JOINERS = "\u200c\u200d"
-"""Invisible, but part of the writing of words and emoji."""
+"""Invisible, but part of words and emoji."""
 
 
 def fence_word(texts: Iterable[str]) -> str:
     """A word that none of the texts contains, the same for the same texts."""
-    # A judge may read full-width letters as plain ones, so a fence must not be imitated by them either.
+    # A judge may read full-width letters as plain ones, so they must not be able to imitate a fence.
     plain = [unicodedata.normalize("NFKC", text).casefold() for text in texts]
+    # A hash, not a random word: the prompt must be the same in the next run, or the cache would never hit.
     digest = sha256("\x00".join(plain).encode("utf-8", "surrogatepass"))
     while (word := digest.hexdigest()[:12]) and any(word in text for text in plain):
         digest.update(b"again")
@@ -36,7 +37,7 @@ def fence(name: str, text: str, word: str) -> str:
 
 
 def visible(line: str) -> str:
-    """A line in which every invisible character is written out."""
+    """A line in which every invisible character is an escape."""
     if line.isascii() and line.isprintable():
         return line
     return "".join(_escape(letter) if _is_hidden(letter) else letter for letter in line)
@@ -45,7 +46,7 @@ def visible(line: str) -> str:
 def _is_hidden(letter: str) -> bool:
     if letter == "\t" or letter in _JOINERS:
         return False
-    # Variation selectors beyond the sixteen of writing can carry hidden bytes.
+    # Variation selectors beyond the first sixteen can smuggle bytes that a model reads and a person does not see.
     return unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") or "\U000e0100" <= letter <= "\U000e01ef"
 
 

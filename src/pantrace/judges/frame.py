@@ -1,7 +1,8 @@
-"""The frame around every rubric: what a judge is told before and after the rubric's own words."""
+"""The frame around every rubric: what a judge reads before and after the rubric's own text."""
 
 from __future__ import annotations
 
+# Any change here changes `Rubric.hash`: scores are then not comparable, and the cache answers nothing.
 SYSTEM = """\
 You grade recorded work of AI agents by a rubric.
 

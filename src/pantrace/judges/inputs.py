@@ -1,4 +1,4 @@
-"""Inputs: what a rubric may ask for, taken from a sample of any format."""
+"""Inputs of rubrics, taken from a sample of any format."""
 
 from __future__ import annotations
 
@@ -42,40 +42,42 @@ def _text(text: str | None) -> list[Block] | None:
 
 
 def _question(view: _View) -> list[Block] | None:
-    """The case's question, else the last prompt; all prompts where more than the last answer is judged."""
+    """The case's question, otherwise the last prompt; all prompts if more than the last answer is judged."""
     trajectory, case = view.sample.trajectory, view.sample.case
     if view.scope == "last_answer" or trajectory is None:
         return _text(view.told.question)
     prompts = [(step, text) for step in active_steps(trajectory) if is_prompt(step) and (text := step_text(step))]
+    # With one prompt, the case's own wording of the question is better than the recorded one.
     if len(prompts) < 2:
         return _text(view.told.question)
     stated = case.question if case is not None else None
-    # A case may state a question that the recording does not begin with; the judge sees both.
+    # A case may have a question that the recording does not begin with; the judge sees both.
     before = [Block(stated)] if stated and stated not in (text for _, text in prompts) else []
     return [*before, *(Block(text, **view.numbers.place(step)) for step, text in prompts)]
 
 
 def _answer(view: _View) -> list[Block] | None:
     answer, trajectory = view.told.answer, view.sample.trajectory
+    # An answer that exists only in the case (an Explain dataset) belongs to no step.
     if answer is None or trajectory is None:
         return _text(answer)
-    # From behind: the same words may have been said before.
+    # From the end: the agent may have given the same answer before.
     step = next(
         (each for each in reversed(active_steps(trajectory)) if is_agents(each) and step_text(each) == answer), None
     )
-    # Its place is known but not told: the answer is read word by word.
+    # The id is kept for evidence, but no step number is shown: the answer must be exactly the agent's words.
     return [Block(answer or "(empty)", id=view.numbers.place(step).get("id"))]
 
 
 def _context(view: _View) -> list[Block] | None:
-    """What the case states; what was said before the last prompt, where that is not judged itself."""
+    """The case's context; otherwise what was said before the last prompt, if that is not judged itself."""
     if view.scope == "last_answer":
         return _text(view.told.context)
     return _text(view.sample.case.context) if view.sample.case is not None else None
 
 
 def _available_tools(view: _View) -> list[Block] | None:
-    """Each tool with its description and the schema of its arguments, as far as the recording tells."""
+    """Each tool with its description and the schema of its arguments, as far as they were recorded."""
     trajectory, names = view.sample.trajectory, view.told.available_tools
     if names is None:
         return None
@@ -189,7 +191,7 @@ def _expected_state(view: _View) -> list[Block] | None:
 
 
 def _one_of_two(view: _View, place: int) -> list[Block] | None:
-    """An answer of a pair, without a word on whose it is."""
+    """One answer of a pair, without saying whose it is: a judge must not prefer a name."""
     children = view.sample.trajectory.children if view.sample.trajectory is not None else ()
     return _text(final_response(children[place])) if len(children) == 2 else None
 
@@ -222,11 +224,11 @@ INPUTS: dict[str, tuple[Callable[[_View], list[Block] | None], str]] = {
     "state": (_state, "the recording keeps no state"),
     "expected_state": (_expected_state, "it has no expected state"),
 }
-"""What a rubric may ask for: how it is taken from a sample, and what its absence means."""
+"""The inputs of rubrics: how each is taken from a sample, and what its absence means."""
 
 
 def _stated(name: str, value: Any) -> list[Block] | None:
-    """An input as the case states it for one eval."""
+    """An input that the case gives for one eval."""
     if value is None:
         return None
     if not isinstance(value, list):
@@ -237,7 +239,7 @@ def _stated(name: str, value: Any) -> list[Block] | None:
 
 
 def _stated_call(call: Any) -> list[Block]:
-    """A call in the words that calls of a recording are told in; one of another shape as it is."""
+    """A call shown like a recorded call; one of another shape is shown unchanged."""
     if (
         not isinstance(call, dict)
         or not isinstance(call.get("tool"), str)
@@ -247,24 +249,19 @@ def _stated_call(call: Any) -> list[Block]:
     found = [Block(f"calls {call['tool']} {told(call.get('arguments'))}")]
     if "outcome" not in call:
         return [*found, Block("no result was recorded")]
-    step_text = call["outcome"]
-    if (
-        isinstance(step_text, dict)
-        and isinstance(step_text.get("error"), str)
-        and not step_text.keys() - {"output", "error"}
-    ):
-        result = ToolResult(
-            name=call["tool"], output=step_text.get("output"), error=step_text["error"], failure="error"
-        )
+    stated = call["outcome"]
+    if isinstance(stated, dict) and isinstance(stated.get("error"), str) and not stated.keys() - {"output", "error"}:
+        result = ToolResult(name=call["tool"], output=stated.get("output"), error=stated["error"], failure="error")
     else:
-        failed = isinstance(step_text, str) and step_text.lower() == "error"
-        result = ToolResult(name=call["tool"], output=step_text, failure="error" if failed else None)
+        failed = isinstance(stated, str) and stated.lower() == "error"
+        result = ToolResult(name=call["tool"], output=stated, failure="error" if failed else None)
     return [*found, result_block(result)]
 
 
 def asked_as(sample: Sample, rubric: Rubric) -> Rubric:
-    """The rubric in the variant that the case asks for (`rag_mode`), else in that of its scope; a variant that was
-    named stays."""
+    """The rubric in the variant that the case asks for (`rag_mode`), otherwise in that of its scope. A variant that the
+    user named stays."""
+    # The user named a variant (NAME:VARIANT): the case must not override it.
     if isinstance(rubric, Defined) or ":" in rubric.name:
         return rubric
     mode = stated_inputs(sample.case, rubric.name).get("rag_mode")
@@ -274,8 +271,8 @@ def asked_as(sample: Sample, rubric: Rubric) -> Rubric:
 
 
 def keeps_bundle(sample: Sample, rubric: Rubric) -> bool:
-    """Whether a sample is a case that comes with its question and answer, and is judged by these alone: an explain
-    case, or one that states the inputs of this eval."""
+    """Whether a sample has its own question and answer and is judged by these alone: an explain case, or one that gives
+    the inputs of this eval."""
     trajectory = sample.trajectory
     if trajectory is None or stated_inputs(sample.case, rubric.name):
         return True
@@ -283,15 +280,15 @@ def keeps_bundle(sample: Sample, rubric: Rubric) -> bool:
 
 
 def gather(sample: Sample, rubric: Rubric, row_of: RowOf | None = None) -> Material | Absent:
-    """The inputs that a rubric asks for, or why the sample cannot be judged by it; `row_of` serves defined rubrics.
+    """The inputs that a rubric needs, or why the sample cannot be judged by it; `row_of` is for defined rubrics.
 
-    What the case states for this very eval is taken as it is; the rest follows from the sample."""
+    Inputs that the case gives for this eval are used unchanged; the others come from the sample."""
     if isinstance(rubric, Defined):
         assert row_of is not None, "a defined rubric takes its inputs from a row"
         return row_material(sample, rubric, row_of)
     stated = stated_inputs(sample.case, rubric.name.partition(":")[0])
     missing = set(rubric.inputs) - {"question", "context", "goal", "reference", "expected"} - stated.keys()
-    # A reference or a goal can be judged of a case alone; an answer cannot.
+    # A rubric about the reference or the goal needs only the case; one about the answer needs a run.
     if sample.trajectory is None and missing:
         return Absent("it has not been run: there is no trajectory")
     view = _View(sample, judge_inputs_of(sample), Numbers(sample.trajectory), rubric.judges)

@@ -1,4 +1,4 @@
-"""Judge one sample by one rubric: ask, perhaps several times or several judges, and make one score of it."""
+"""Judge one sample by one rubric: ask one or several judges, once or several times, and make one score."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ UNSURE = "the judge cannot tell, because evidence was cut or never recorded"
 
 
 class Settings(Record, frozen=True, kw_only=True):
-    """How to judge."""
+    """Settings of a judgement."""
 
     models: tuple[str, ...] = ()
-    """PROVIDER:MODEL; several make a panel, in which each judge counts the same."""
+    """PROVIDER:MODEL; several form a panel, in which each judge has the same weight."""
     samples: int = 1
     """How often each judge is asked."""
     combine: Literal["mean", "majority"] | None = None
@@ -47,7 +47,7 @@ class Settings(Record, frozen=True, kw_only=True):
     weighted: bool = False
     """Ask for log-probabilities and weigh the grades by them."""
     characters: int = BUDGET
-    """How much material one prompt may hold."""
+    """Maximum characters of material in one prompt."""
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,7 +57,7 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     index: int
     score: float | bool | None = None
     grade: int | None = None
-    """The grade that was named, where `score` is the mean over likely ones."""
+    """The grade that the judge named, if `score` is the mean over likely ones."""
     reason: str | None = None
     thoughts: str | None = None
     problem: str | None = None
@@ -65,9 +65,9 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unsure: bool = False
     """The judge answered that it cannot tell."""
     unasked: bool = False
-    """Nobody was asked, so a later run may still get it."""
+    """No judge was asked, so a later run may still get a verdict."""
     replies: list[str] = []
-    """What the judge said that could not be used."""
+    """Replies that could not be used."""
     answered_by: str | None = None
     tokens: int | None = None
     cost_usd: float | None = None
@@ -76,9 +76,9 @@ class Given(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Ids of the steps that it names or quotes."""
     claims: list[dict[str, str]] = []
     absent_steps: list[int] = []
-    """Steps that it names and that it was not shown."""
+    """Steps that it names but was not shown."""
     absent_quotes: list[str] = []
-    """Passages that it quotes and that stand nowhere in what it was shown."""
+    """Passages that it quotes but was not shown."""
 
 
 async def judged(
@@ -89,7 +89,7 @@ async def judged(
     clean: Clean = str,
     row_of: RowOf | None = None,
 ) -> Score:
-    """The score of one sample. What cannot be judged is not applicable; what got no usable verdict is unscored."""
+    """The score of one sample: not applicable if it cannot be judged, unscored if there is no usable verdict."""
     named, rubric = rubric, asked_as(sample, rubric)
     material = gather(sample, rubric, row_of)
     if isinstance(material, Absent):
@@ -112,20 +112,22 @@ async def judged(
 async def judged_material(
     material: Material, rubric: Rubric, judge: Judge | None, settings: Settings, clean: Clean = str
 ) -> Score:
-    """The score of material that was gathered in whatever way."""
+    """The score of material, however it was gathered."""
+    # The rubric's hash is stored all the same, so that a later run with a judge knows what is missing.
     if judge is None or not settings.models:
         return _unscored(rubric, settings, NO_JUDGE, {"rubric_hash": rubric.hash})
     prompt = prompt_for(rubric, material, budget=settings.characters, clean=clean)
     requests = requests_for(prompt, settings)
+    # All at once: `AtMost` around the judge limits how many are really sent at a time.
     given = await asyncio.gather(*(_ask(request, rubric, judge, prompt) for request in requests))
     return _combined(list(given), rubric, settings, prompt)
 
 
 def requests_for(prompt: Prompt, settings: Settings) -> list[Request]:
-    """All questions that one prompt becomes: each judge, each sample."""
+    """All requests for one prompt: one for each judge and each sample."""
     temperature = settings.temperature
     if temperature is None:
-        # Several answers at temperature 0 are one answer several times: a spread needs dice.
+        # At temperature 0 a judge gives the same answer each time, and there would be no spread to measure.
         temperature = 0.0 if settings.samples == 1 else 0.7
     return [
         Request(
@@ -135,7 +137,7 @@ def requests_for(prompt: Prompt, settings: Settings) -> list[Request]:
             schema=prompt.schema,
             temperature=temperature,
             max_tokens=settings.max_tokens,
-            # Each of the samples has a seed of its own, else they would all be the same.
+            # Each sample has its own seed; otherwise they would all be the same.
             seed=None if settings.seed is None else settings.seed + index,
             logprobs=settings.weighted,
             index=index,
@@ -146,7 +148,7 @@ def requests_for(prompt: Prompt, settings: Settings) -> list[Request]:
 
 
 async def _ask(request: Request, rubric: Rubric, judge: Judge, prompt: Prompt) -> Given:
-    """One verdict; an unusable reply is answered once with what is wrong with it."""
+    """One verdict. After an unusable reply, the judge is told once what is wrong with it."""
     replies: list[Reply] = []
     problem = ""
     for attempt in (1, 2):
@@ -157,7 +159,7 @@ async def _ask(request: Request, rubric: Rubric, judge: Judge, prompt: Prompt) -
             return _given(request, replies, problem=reason, unasked=error.unasked)
         replies.append(reply)
         try:
-            # Before it is parsed: what was cut off may still hold an object with a score, one from the thoughts.
+            # Checked before parsing: a reply that was cut off may contain a score from the judge's first thoughts.
             if reply.stop == "length":
                 raise Unusable(f"the reply was cut off at {request.max_tokens} tokens")
             verdict = verdict_of(reply.text, rubric, partial=prompt.partial)
@@ -165,8 +167,8 @@ async def _ask(request: Request, rubric: Rubric, judge: Judge, prompt: Prompt) -
         except Unusable as error:
             problem = str(error)
             complaint = COMPLAINT.format(problem=problem, shape=prompt.shape)
-            # The complaint is part of the question now, and so of its address: the unusable reply stays cached under
-            # its own.
+            # The complaint is now part of the question, and thus of its key in the cache; the unusable reply stays
+            # under the old key.
             request = msgspec.structs.replace(request, exchanges=((reply.text, complaint),))
     return _given(request, replies, problem=problem)
 
@@ -220,7 +222,7 @@ def _given(
 
 
 def _sum(numbers: list[Any]) -> Any:
-    """The sum, None where any is unknown: a part of a sum is no sum."""
+    """The sum; None if any number is unknown, because a partial sum would look like the whole."""
     return sum(numbers) if numbers and None not in numbers else None
 
 
@@ -236,7 +238,7 @@ def _combined(given: list[Given], rubric: Rubric, settings: Settings, prompt: Pr
     valid = [each for each in given if each.score is not None]
     unasked = [each for each in given if each.unasked]
     if not valid or unasked:
-        # Part of the verdicts would make another number than all of them will.
+        # A later run will get the missing verdicts, and then the number would change.
         problems = list(dict.fromkeys(each.problem or "no verdict" for each in unasked or given))
         return _unscored(rubric, settings, "; ".join(problems), details)
     if len(given) > 1:
@@ -247,7 +249,7 @@ def _combined(given: list[Given], rubric: Rubric, settings: Settings, prompt: Pr
         details["weighted"] = sum(each.probabilities is not None for each in valid)
     combine = settings.combine or ("majority" if rubric.passes else "mean")
     value = _majority(valid, rubric) if combine == "majority" else _mean(valid)
-    # The reason that is told is that of a verdict as near to the score as any.
+    # The reason shown is that of the verdict nearest to the score.
     nearest = min(valid, key=lambda each: abs(float(each.score or 0) - float(value)))
     if nearest.thoughts:
         details["chain_of_thought"] = nearest.thoughts
@@ -267,12 +269,12 @@ def _combined(given: list[Given], rubric: Rubric, settings: Settings, prompt: Pr
 
 
 def _judged_steps(prompt: Prompt) -> tuple[str, ...]:
-    """The steps that were judged as they are, where the verdict names none: that of the answer."""
+    """The judged steps if the verdict names none: that of the answer."""
     return tuple(block.id for block in prompt.shown if block.id is not None and block.step is None)
 
 
 def _mean(valid: list[Given]) -> float:
-    """The mean; each judge of a panel counts the same, however many of its verdicts failed."""
+    """The mean. Each judge of a panel has the same weight, however many of its verdicts failed."""
     models = dict.fromkeys(each.model for each in valid)
     return fmean(_centre(model, valid) or 0.0 for model in models)
 
@@ -283,22 +285,22 @@ def _centre(model: str, valid: list[Given]) -> float | None:
 
 
 def _majority(valid: list[Given], rubric: Rubric) -> float | bool:
-    """The grade given most often, each judge of a panel counting the same; of several, the worst."""
+    """The most frequent grade, with the same weight for each judge of a panel; in a tie, the worst."""
     verdicts = Counter(each.model for each in valid)
     counts: dict[float | bool, Fraction] = {}
     for each in valid:
         grade = _grade(each)
-        # Thirds must add up to exactly one, else a tie of three judges is broken by rounding.
+        # Fractions: three thirds must be exactly one, or rounding would break a tie between three judges.
         counts[grade] = counts.get(grade, Fraction()) + Fraction(1, verdicts[each.model])
     most = max(counts.values())
     tied = [score for score, count in counts.items() if count == most]
-    # Where judges are split, nobody may claim the better grade.
+    # If judges are split, the better grade is not proven (ADK breaks ties in the same way).
     worst = min(tied) if rubric.better == "higher" else max(tied)
     return bool(worst) if rubric.passes else float(worst)
 
 
 def _grade(given: Given) -> float | bool:
-    """The grade that a verdict named, also where its score was weighed."""
+    """The grade that a verdict named, even if its score is weighted."""
     assert given.score is not None
     return given.score if given.grade is None else given.grade
 

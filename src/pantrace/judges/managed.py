@@ -1,4 +1,4 @@
-"""Managed metrics: rubrics that Vertex AI keeps and judges by. Names and results, without a client.
+"""Managed metrics: rubrics that Vertex AI stores and judges by. Names and results, without a client.
 
 The table of metrics is data, `managed.toml`."""
 
@@ -32,7 +32,7 @@ NO_PROJECT = "no judge configured: no project for Vertex AI"
 _SCALE = Scale(low=0.0, high=1.0)
 _VERSION = re.compile(r"v\d+")
 _NEAR = 1e-4
-"""Scores come as numbers of 32 bits."""
+"""Scores are 32-bit floats."""
 
 Input = Literal["prompt", "history", "response", "context", "reference", "rubric_groups", "agent_data", "calls"]
 
@@ -41,7 +41,7 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """A metric of the service, pinned to a version."""
 
     name: str
-    """The name its score carries."""
+    """The name of its score."""
     metric: str
     """The service's name for it, with the version: general_quality_v1."""
     guidelines: str | None = None
@@ -68,23 +68,24 @@ class Family(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     @property
     def means(self) -> str:
         """The version that the client's RubricMetric.NAME stands for: the oldest."""
+        # The oldest, because that is what the client's own name means; another default would change scores.
         return self.versions[0]
 
 
 @cache
 def families() -> dict[str, Family]:
-    """The metrics there are, by their names without a version."""
+    """All metrics, by name without a version."""
     text = resources.files(__package__).joinpath("managed.toml").read_text("utf-8")
     return toml.load(text, "managed.toml", dict[str, Family])
 
 
 def pinned_versions(family: str) -> list[str]:
-    """A metric in each of its versions, as it is called on the command line."""
+    """All versions of a metric, as named on the command line."""
     return [f"{PREFIX}{family}_{version}" for version in families()[family].versions]
 
 
 def managed_names() -> list[str]:
-    """Every metric in every version, as it is called on the command line."""
+    """All versions of all metrics, as named on the command line."""
     return [name for family in families() for name in pinned_versions(family)]
 
 
@@ -95,8 +96,9 @@ def is_managed(name: str) -> bool:
 def managed_metric(
     metric: str, *, name: str | None = None, guidelines: str | None = None, agents: tuple[str, ...] = ()
 ) -> Managed:
-    """A metric by the service's name with the version, or vertex:NAME_VERSION; a UsageError for anything else."""
+    """A metric by the service's name with its version, or by vertex:NAME_VERSION; UsageError for anything else."""
     metric = metric.removeprefix(PREFIX)
+    # Looked up before anything else, so that a wrong name gives a suggestion and not a KeyError.
     found = families()[split_metric(metric)[0]]
     if guidelines is not None and not found.guidelines:
         raise UsageError(f"{PREFIX}{metric} takes no guidelines; these do: {_takers()}")
@@ -108,7 +110,7 @@ def _takers() -> str:
 
 
 def with_guidelines(rubrics: Iterable[_R], guidelines: str) -> tuple[_R | Managed, ...]:
-    """Rubrics, with these guidelines for the managed ones that take any; a UsageError if none of them does."""
+    """Rubrics, with these guidelines for the managed ones that accept some; UsageError if none does."""
     given = [
         replace(each, guidelines=guidelines) if isinstance(each, Managed) and family_of(each).guidelines else each
         for each in rubrics
@@ -119,7 +121,7 @@ def with_guidelines(rubrics: Iterable[_R], guidelines: str) -> tuple[_R | Manage
 
 
 def split_metric(metric: str) -> tuple[str, str]:
-    """Name and version of a metric; a UsageError unless there is such a version."""
+    """Name and version of a metric; UsageError if there is no such version."""
     family, _, version = metric.rpartition("_")
     if not _VERSION.fullmatch(version):
         family, version = metric, ""
@@ -140,20 +142,22 @@ def family_of(managed: Managed) -> Family:
 
 
 def managed_request(managed: Managed, case: dict[str, Any]) -> Request:
-    """The question for one sample: all that the answer depends on, and so its address in the cache."""
+    """The request for one sample: everything that the answer depends on, and thus its key in the cache."""
     return Request(model=f"{PREFIX}{managed.metric}", system=managed.guidelines or "", prompt=encode(case).decode())
 
 
 def trouble_in(result: dict[str, Any]) -> str | None:
-    """Why a result of the service is no score; None if it is one."""
+    """Why a result of the service is not a score; None if it is."""
     error = result.get("error")
     if isinstance(error, dict) and error.get("code"):
         return f"the service reports error {error['code']}: {error.get('message') or 'no details'}"
+    # Verdicts are enough: the share of true ones is the score.
     if result.get("rubric_verdicts"):
         return None
     score = result.get("score")
     if score is None:
         return "the service gave neither a score nor verdicts"
+    # A number from the network is checked like any input: NaN would spoil every mean.
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
         return f"the service gave the score {str(score)[:40]!r}, which is not a number"
     if not 0 <= score <= 1:
@@ -162,7 +166,7 @@ def trouble_in(result: dict[str, Any]) -> str | None:
 
 
 def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
-    """The score that a result of the service says: the share of verdicts that are true, else its own number."""
+    """The score in a result of the service: the share of true verdicts, otherwise its own number."""
     if (why := trouble_in(result)) is not None:
         error = result.get("error")
         return unscored_score(managed, why, code=error.get("code") if isinstance(error, dict) else None)
@@ -175,6 +179,7 @@ def managed_score(managed: Managed, result: dict[str, Any]) -> Score:
         explanation = explanation or f"{round(value * len(verdicts))} of {len(verdicts)} rubrics are met"
         details["verdicts"] = verdicts
         if given is None or not abs(float(given) - value) < _NEAR:
+            # The service may weigh its verdicts: a number that differs from their share is shown beside it.
             details |= {"score_given": given, "share_of_true_verdicts": value}
     else:
         assert given is not None
@@ -195,7 +200,7 @@ def _details(managed: Managed) -> dict[str, Any]:
 
 
 def no_project(managed: Managed) -> str:
-    """Why a metric is not asked for, and which rubric of ours can stand in for it."""
+    """Why a metric cannot be used, and which rubric of ours can replace it."""
     ours = split_metric(managed.metric)[0]
     return f"{NO_PROJECT} (the rubric {ours} can replace it)" if ours in rubric_names() else NO_PROJECT
 
@@ -205,7 +210,7 @@ def managed_maker(managed: Managed) -> Maker:
 
 
 def unscored_score(managed: Managed, why: str, *, code: int | str | None = None, unanswered: bool = False) -> Score:
-    """No score, and why; `unanswered` if asking again another day may help."""
+    """An unscored score with its reason; `unanswered` if asking again later may help."""
     details = {**_details(managed), "unanswered": True} if unanswered else _details(managed)
     return Score(
         name=managed.name,
@@ -218,7 +223,7 @@ def unscored_score(managed: Managed, why: str, *, code: int | str | None = None,
 
 
 def not_applicable(managed: Managed, why: str) -> Score:
-    """The metric does not fit the sample, and why."""
+    """A score that says why the metric does not apply to the sample."""
     return Score(
         name=managed.name,
         status="not_applicable",

@@ -1,4 +1,4 @@
-"""Rubrics by name, of both kinds: those that a judge of ours grades by, and those that a service keeps."""
+"""Rubrics of both kinds by name: our own, and those that a service keeps."""
 
 from __future__ import annotations
 

@@ -38,7 +38,9 @@ class Patient:
                 if not error.again:
                     raise
                 if attempt == self.attempts:
-                    raise Unanswered(f"{error.reason} (asked {attempt} times)", code=error.code) from None
+                    raise Unanswered(
+                        f"{error.reason} (asked {'once' if attempt == 1 else f'{attempt} times'})", code=error.code
+                    ) from None
                 if error.wait is not None and error.wait > self.longest_wait:
                     why = f"{error.reason}; it asks to wait {error.wait:g} s, which is too long"
                     raise Unanswered(why, code=error.code) from None

@@ -1,7 +1,7 @@
-"""Placeholders: templates in the style of Python's format, read without tripping over braces that are only braces.
+"""Placeholders: templates in the style of Python's format, which may also contain ordinary braces.
 
-Where every brace of a template is doubled or belongs to a {name}, doubled ones stand for one, as in Python. Where one
-is not (an example in JSON, say), all braces but those of a {name} stand for themselves."""
+If every brace of a template is doubled or belongs to a {name}, doubled braces mean one, as in Python. If one is not (as
+in a JSON example), all braces except those of a {name} mean themselves."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ _LOOSE = re.compile(rf"(?<!\{{)\{{({_NAME})\}}(?!\}})")
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A stretch of a template: text as it stands, or the name of what is put in."""
+    """A piece of a template: literal text, or the name of a value."""
 
     text: str = ""
     name: str | None = None
 
 
 def pieces(template: str) -> list[Piece]:
-    """A template taken apart."""
+    """The pieces of a template."""
+    # One single brace decides for the whole template: nobody mixes both styles.
     strict = all(match[0] not in ("{", "}") for match in _STRICT.finditer(template))
     return list(_split(template, _STRICT if strict else _LOOSE))
 
@@ -45,17 +46,17 @@ def _split(template: str, pattern: re.Pattern[str]) -> Iterator[Piece]:
 
 
 def names_in(template: str) -> list[str]:
-    """The names that a template asks for, each once, in its order."""
+    """The names in a template, each once, in its order."""
     return list(dict.fromkeys(piece.name for piece in pieces(template) if piece.name is not None))
 
 
 def fill_in(template: str, value: Callable[[str], str]) -> str:
-    """A template with its values put in."""
+    """A template with its values filled in."""
     return "".join(piece.text if piece.name is None else value(piece.name) for piece in pieces(template))
 
 
 def as_jinja(template: str) -> str:
-    """The template as rubrics write theirs; each input on lines of its own, as a fence needs them."""
+    """The template in Jinja, as in rubrics; each input on its own lines, because a fence needs whole lines."""
     found = ""
     behind_input = False
     for piece in pieces(template):

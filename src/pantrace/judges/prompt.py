@@ -1,4 +1,4 @@
-"""Prompts: a rubric and a sample's material as the message that a judge is sent."""
+"""Prompts: the message for a judge, made from a rubric and a sample's material."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
 Clean = Callable[[str], str]
-"""Takes secrets out of a text."""
+"""Removes secrets from a text."""
 
 BUDGET = 100_000
-"""Characters of material in one prompt, unless said otherwise: about 25,000 tokens."""
+"""Default maximum of characters of material in one prompt: about 25,000 tokens."""
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """What a judge is sent about one sample."""
+    """What is sent to a judge about one sample."""
 
     system: str
     text: str
@@ -36,15 +36,15 @@ class Prompt(msgspec.Struct, frozen=True):
     cut: list[str]
     """What was left out of the material, in words."""
     shown: tuple[Block, ...] = ()
-    """The entries that the judge reads, secrets out and cut."""
+    """The entries that the judge reads, without secrets and cut to fit."""
     shape: str = ""
-    """The reply that is asked for, in words."""
+    """The form of the reply, in words."""
     partial: bool = False
-    """Something that the verdict may rest on was cut, or was never recorded."""
+    """Whether something that the verdict may rest on was cut or never recorded."""
 
 
 class _Absent:
-    """An optional input that the sample does not have: false, and told as such."""
+    """An optional input that the sample does not have: false in a condition, "(not given)" in the text."""
 
     def __bool__(self) -> bool:
         return False
@@ -54,19 +54,21 @@ class _Absent:
 
 
 def prompt_for(rubric: Rubric, material: Material, *, budget: int = BUDGET, clean: Clean = str) -> Prompt:
-    """The prompt of a rubric for some material: secrets out, cut to fit, fenced."""
+    """The prompt of a rubric for some material: without secrets, cut to fit, fenced."""
     cleaned = {
         name: [msgspec.structs.replace(block, text=clean(block.text)) for block in blocks]
         for name, blocks in material.items()
     }
+    # Cut after cleaning: half a key has no form by which it could be found.
     kept, cut = cut_to(cleaned, budget)
     shown = tuple(block for blocks in kept.values() for block in blocks)
     partial = rubric.claims and (bool(cut) or any(block.partial for block in shown))
     texts = {name: joined(blocks) for name, blocks in kept.items()}
+    # One word for all inputs of a prompt, which none of them contains.
     word = fence_word(texts.values())
     values: dict[str, Any] = {name: _Absent() for name in rubric.inputs}
     values |= {name: fence(name, text, word) for name, text in texts.items()}
-    # Rendered first and put in whole: a recording with template syntax in it is text like any other.
+    # Rendered separately and inserted as a value: template syntax in a recording stays plain text.
     body = _rendered(rubric.template, values, f"rubric {rubric.name}")
     numbered = any(block.step is not None for block in shown)
     shape = shape_of(rubric, numbered=numbered, partial=partial)
@@ -85,12 +87,12 @@ def prompt_for(rubric: Rubric, material: Material, *, budget: int = BUDGET, clea
 
 
 def choices(rubric: Rubric) -> str:
-    """The grades as a judge is told of them: 1 | 2 | 3."""
+    """The grades as a judge reads them: 1 | 2 | 3."""
     return " | ".join(f'"{grade}"' if isinstance(grade, str) else str(grade) for grade in rubric.choices)
 
 
 def shape_of(rubric: Rubric, *, numbered: bool = False, partial: bool = False) -> str:
-    """The reply that is asked for: {"reason": "...", "score": 1 | 2 | 3}."""
+    """The form of the reply: {"reason": "...", "score": 1 | 2 | 3}."""
     keys = ['"reason": "..."']
     if numbered:
         keys += ['"steps": [numbers of steps]']
@@ -104,8 +106,9 @@ def shape_of(rubric: Rubric, *, numbered: bool = False, partial: bool = False) -
 
 
 def schema_of(rubric: Rubric, *, numbered: bool = False, partial: bool = False) -> dict[str, Any]:
-    """JSON Schema of a verdict: the reason first, then what it rests on, then a score out of a closed list."""
+    """JSON Schema of a verdict: the reason first, then what it rests on, then a score from a closed list."""
     texts = {"type": "array", "items": {"type": "string"}}
+    # The reason comes first: a model that writes its grade first invents a reason for it.
     found: dict[str, Any] = {
         "reason": {"type": "string", "description": "two to five sentences that name the evidence"}
     }
@@ -117,6 +120,7 @@ def schema_of(rubric: Rubric, *, numbered: bool = False, partial: bool = False) 
         claim = {"claim": {"type": "string"}, "verdict": {"type": "string", "enum": list(CLAIMS)}}
         found["claims"] = {"type": "array", "items": _object(claim)}
     score: dict[str, Any] = {"type": "string" if rubric.passes else "integer", "enum": list(rubric.choices)}
+    # Offered only if something was cut or never recorded; on complete evidence a judge must decide.
     if partial:
         score = {"type": ["integer", "string"], "enum": [*rubric.choices, CANNOT_TELL]}
     return _object({**found, "score": score})
@@ -136,6 +140,7 @@ def _environment() -> SandboxedEnvironment:
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
+    # Sandboxed: a rubric may come from a stranger, and a plain Jinja template can run any Python code.
     return SandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, keep_trailing_newline=False
     )
@@ -147,7 +152,7 @@ def _compiled(template: str) -> Any:
 
 
 def _rendered(template: str, values: dict[str, Any], place: str) -> str:
-    """A rubric's template with its values; a UsageError for whatever goes wrong in it."""
+    """A rubric's template with its values; UsageError if that fails."""
     from jinja2 import TemplateError
 
     try:
@@ -157,7 +162,7 @@ def _rendered(template: str, values: dict[str, Any], place: str) -> str:
 
 
 def render_trial(inputs: Mapping[str, str], template: str, place: str) -> None:
-    """A UsageError for a template that fails whatever it is given: with all of its inputs, or only the required."""
+    """Raise a UsageError if a template fails with all of its inputs, or with only the required ones."""
     given = {name: fence(name, "text", fence_word(["text"])) for name in inputs}
     absent = {name: _Absent() for name, need in inputs.items() if need != "required"}
     for values in (given, given | absent):
@@ -165,7 +170,7 @@ def render_trial(inputs: Mapping[str, str], template: str, place: str) -> None:
 
 
 def variables(template: str, place: str) -> set[str]:
-    """The inputs that a template uses; a UsageError when it is not a template."""
+    """The inputs that a template uses; UsageError if it is not a valid template."""
     from jinja2 import TemplateSyntaxError, meta
 
     try:

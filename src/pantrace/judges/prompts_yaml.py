@@ -1,7 +1,7 @@
-"""Prompt files of Semantic Kernel (YAML) as rubrics: the author's own words, our frame around them.
+"""Semantic Kernel prompt files (YAML) as rubrics: the author's own text in our frame.
 
 `template` with `{{$variable}}`, `input_variables`, `name` and `description`, as the evals of LlmAsJudgeEvalPlugins are
-written. The grades are those that the prompt itself speaks of; what it says of the form of the reply is overruled by
+written. The grades are those that the prompt itself mentions; what it says about the form of the reply is overridden by
 the frame, which asks for a reason and a score."""
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMES = {
     "conversation": "conversation",
     "history": "conversation",
 }
-"""Variables of such prompts, in small letters -> the inputs of a rubric."""
+"""Variables of such prompts, in lower case -> the inputs of a rubric."""
 _VARIABLE = re.compile(r"\{\{\s*\$?([A-Za-z_]\w*)\s*\}\}")
 _ANYTHING = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NUMBERS = {"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
@@ -45,17 +45,17 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _STAR = re.compile(r"^[\s\-*]*\**\s*(\w+)\s+stars?\b\**\s*[:\-]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
-# A scale goes from 0 or 1 to 20 at most: "between 1990 and 2020" in the words of a prompt is none.
+# A scale goes from 0 or 1 to at most 20: "between 1990 and 2020" in a prompt is not a scale.
 _WIDEST = 20
 
 
 def is_prompt(data: Any) -> bool:
-    """Whether the values of a YAML file are a prompt of Semantic Kernel."""
+    """Whether a YAML file is a Semantic Kernel prompt."""
     return isinstance(data, dict) and isinstance(data.get("template"), str) and "criteria" not in data
 
 
 def prompt_rubric(data: dict[str, Any], path: str) -> Rubric:
-    """The rubric that such a prompt stands for."""
+    """The rubric for such a prompt."""
     template = data["template"]
     kind = data.get("template_format") or "semantic-kernel"
     if kind not in ("semantic-kernel", "handlebars"):
@@ -95,7 +95,7 @@ def _is_optional(data: dict[str, Any], variable: str) -> bool:
 
 
 def _jinja(template: str) -> str:
-    """The template with its variables as ours; any other brace is a letter."""
+    """The template with our variables; any other brace is literal."""
     pieces, place = [], 0
     for found in _VARIABLE.finditer(template):
         pieces += [_literal(template[place : found.start()]), "{" + _NAMES[found[1].lower()] + "}"]
@@ -108,15 +108,16 @@ def _literal(text: str) -> str:
 
 
 def _grades(data: dict[str, Any], path: str) -> dict[str, str]:
-    """The grades that the prompt speaks of: its stars with their meaning, else the range that it names first."""
+    """The grades that the prompt mentions: its stars with their meaning, otherwise the first range in it."""
     stars = {
         number: words.strip("* \t\xa0\r")
         for word, words in _STAR.findall(data["template"])
         if (number := _number(word)) is not None
     }
+    # Only a complete scale: a prompt that describes 1, 3 and 5 stars also allows 2 and 4.
     if len(stars) > 1 and sorted(stars) == list(range(min(stars), max(stars) + 1)):
         return {str(number): stars[number] for number in sorted(stars)}
-    # The description first: examples in a template speak of ranges of all kinds.
+    # The description first: examples in a template mention ranges of all kinds.
     described = str(data.get("description") or "")
     for text, pattern in product((described, data["template"]), (_BETWEEN, _RANGE)):
         for one, two in pattern.findall(text):

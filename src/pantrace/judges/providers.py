@@ -1,6 +1,6 @@
 """Providers: openai:MODEL (any server that speaks its chat completions), anthropic:MODEL, google:MODEL.
 
-They come from pydantic-ai, in the extra `judge`, which is imported when the first question is asked."""
+They use pydantic-ai, from the extra `judge`, which is imported with the first question because it takes a second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .vertex import Vertex
 PROVIDERS = ("openai", "anthropic", "google")
 _OPENAI = "https://api.openai.com/v1"
 _NO_SCHEMA = {400, 415, 422, 501}
-"""How servers refuse a reply schema that they cannot promise."""
+"""Status codes with which servers refuse a reply schema that they do not support."""
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -31,7 +31,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 class Provider:
-    """Asks one model over HTTP. `key` and `base_url` come from outside; nothing is read from the environment."""
+    """Asks one model over HTTP. `key` and `base_url` are passed in; nothing is read from the environment."""
 
     def __init__(self, name: str, *, key: str, base_url: str | None = None, timeout: float = 120.0):
         self.name = name
@@ -40,6 +40,7 @@ class Provider:
         self.base_url = base_url
         self.timeout = timeout
         self._model: Any = None
+        # Tried first, because a schema with a closed list of grades makes most unusable replies impossible.
         self._promises_schema = True
 
     async def ask(self, request: Request) -> Reply:
@@ -53,12 +54,12 @@ class Provider:
             if not with_schema or refused.status not in _NO_SCHEMA:
                 raise
             reply = await self._asked(request, False)
-            # The same question went through without a schema: this server has no use for one.
+            # The same question worked without a schema, so this server does not support one: do not try again.
             self._promises_schema = False
             return reply
 
     async def close(self) -> None:
-        """Give back the connections; the next question opens new ones."""
+        """Close the connections; the next question opens new ones."""
         if self._model is not None:
             await self._model.__aexit__(None, None, None)
             self._model = None
@@ -86,7 +87,7 @@ class Provider:
             raise Unanswered(f"cannot be asked: {error}", hopeless=True) from None
         except Exception as error:  # noqa: BLE001 -- an answer of an odd shape surfaces as whatever the client stumbles over
             raise Unanswered(f"unreadable reply: {type(error).__name__}: {error}", again=True) from None
-        # A price list knows the provider's own models, not what a server of one's own calls by the same name.
+        # The price list is for the provider's own models, not for a namesake on the user's server.
         return _reply(response, cost=_cost(response) if self.base_url is None else None)
 
     def _built(self) -> Any:
@@ -111,7 +112,7 @@ class Provider:
 
 
 class Routed:
-    """Sends each question to the judge of its model, else to the one of its provider."""
+    """Sends each question to the judge of its model, otherwise to that of its provider."""
 
     def __init__(self, judges: dict[str, Judge]):
         self.judges = judges
@@ -171,7 +172,7 @@ def _messages(request: Request) -> list[Any]:
 
 
 def _settings(request: Request, timeout: float, provider: str) -> dict[str, Any]:
-    # Waiting and asking again is Patient's task, with its own count and bounds.
+    # `Patient` retries, with its own limits; a client that retries, too, would multiply the attempts.
     found: dict[str, Any] = {"timeout": timeout, "max_retries": 0}
     for name in ("temperature", "max_tokens", "seed"):
         if (value := getattr(request, name)) is not None:
@@ -196,6 +197,7 @@ def _reply(response: Any, cost: float | None) -> Reply:
 
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     stop = str(response.finish_reason) if response.finish_reason else None
+    # A reply cut off during reasoning is empty, too; the caller reports that as cut off.
     if not text.strip() and stop != "length":
         why = "the provider's filter blocked the reply" if stop == "content_filter" else "empty reply"
         raise Unanswered(why, again=stop != "content_filter")
@@ -207,7 +209,7 @@ def _reply(response: Any, cost: float | None) -> Reply:
 
 def _usage(response: Any, cost: float | None) -> Usage | None:
     used = response.usage
-    # The client has no word for "not reported": it says 0. A reply of no tokens from a prompt of none does not exist.
+    # The client reports 0 for "not reported". No real reply has 0 tokens in and 0 tokens out.
     if not used.input_tokens and not used.output_tokens:
         return None
     return Usage(

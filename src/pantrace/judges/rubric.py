@@ -22,15 +22,15 @@ from pantrace.wire.text_file import is_file, read_text
 from .frame import COMPLAINT, LAYOUT, SYSTEM
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,8}")
-"""A grade as it is written back: one way for each number."""
+"""A grade in its only spelling: "01" and "1" would be two grades for one number."""
 
 Need = Literal["required", "optional", "one_of"]
-"""one_of: at least one of the inputs marked so must be there."""
+"""one_of: at least one of the inputs with this mark must be present."""
 
 
 Scope = Literal["last_answer", "every_turn", "session"]
-"""What a rubric judges of a recording: the last question and its answer; every prompt and every answer; everything
-that was said and done, with instructions, tools and calls."""
+"""Which part of a recording a rubric judges: the last question and its answer; every prompt and every answer;
+everything that was said and done, with instructions, tools and calls."""
 SCOPES: tuple[Scope, ...] = ("last_answer", "every_turn", "session")
 
 
@@ -39,7 +39,7 @@ PAIR = {"first_answer", "second_answer"}
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Another way to ask the same: its own inputs and template."""
+    """Another way to ask the same, with its own inputs and template."""
 
     inputs: dict[str, Need]
     template: str
@@ -57,24 +57,25 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Whole numbers without a gap, or the two words pass and fail; each with what it stands for."""
     better: Literal["higher", "lower"] = "higher"
     scope: Scope = "last_answer"
-    """What it judges of a recording; where a variant has the name of the scope, recordings are judged by it, and cases
-    that come with question and answer by `template`."""
+    """Which part of a recording it judges. If a variant has the name of the scope, recordings are judged by that
+    variant, and cases with their own question and answer by `template`."""
     claims: bool = False
-    """The judge lists each statement with what the evidence says of it."""
+    """Whether the judge lists each statement with what the evidence says about it."""
     template: str
-    """Jinja; every input is put in behind a fence. An input that is absent counts as false."""
+    """Jinja; every input is inserted with a fence. An absent input is false."""
     variant: str = ""
-    """What `template` is called among the variants, where there are any."""
+    """The name of `template` among the variants, if there are any."""
     variants: dict[str, Variant] = {}
 
     @property
     def hash(self) -> str:
         """Changes with anything that a judge reads: the rubric, and the frame around it."""
+        # The frame belongs to it: a changed instruction can move every grade, so old calibrations must not apply.
         return sha256(encode([SYSTEM, LAYOUT, COMPLAINT, self])).hexdigest()
 
     @property
     def judges(self) -> Scope:
-        """What `template` itself is about."""
+        """The scope of `template` itself."""
         if self.variant in SCOPES:
             return self.variant
         return "last_answer" if self.scope in self.variants else self.scope
@@ -103,9 +104,10 @@ class Rubric(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = None) -> None:
-    """A UsageError for a rubric that could never work; `known` are the inputs that there are."""
+    """Raise a UsageError for a rubric that could never work; `known` are the existing inputs."""
     from .prompt import render_trial, variables
 
+    # Without a gap, so that the mean of two grades lies between them.
     if set(rubric.grades) != {"pass", "fail"}:
         if strange := [grade for grade in rubric.grades if not _WHOLE.fullmatch(grade)]:
             raise UsageError(
@@ -134,6 +136,7 @@ def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = Non
                 close = get_close_matches(each, known, n=1)
                 hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(sorted(known))}"
                 raise UsageError(f"{where}: unknown input {each!r}; {hint}")
+        # An input that the template does not show would be required, and never judged.
         used = variables(template, where)
         if missing := sorted(used - set(inputs)):
             raise UsageError(f"{where}: the template uses {missing[0]!r}, which is not among the inputs")
@@ -144,7 +147,7 @@ def check_rubric(rubric: Rubric, place: str, known: Collection[str] | None = Non
 
 
 def _check_pairwise(rubric: Rubric, place: str) -> None:
-    """Swapped answers must be able to get the swapped grade."""
+    """Check that swapped answers can get the swapped grade: both orders are judged, and then compared."""
     if missing := sorted(PAIR - rubric.inputs.keys()):
         raise UsageError(f"{place}: a rubric that compares two answers needs the input {missing[0]}, too")
     if rubric.passes or sum(int(grade) for grade in rubric.grades) != 0:
@@ -169,6 +172,7 @@ def load_rubric(name_or_path: str) -> Rubric:
     if name in _built_in():
         return chosen(_built_in()[name], variant)
     path = Path(name_or_path)
+    # By the suffix even if it does not exist: "no such file" helps more than "unknown rubric".
     if path.suffix in (".toml", ".md") or is_file(path):
         return _from_file(path)
     close = get_close_matches(name, rubric_names(), n=1)
@@ -220,7 +224,7 @@ def _from_markdown(path: Path) -> Rubric:
     front, closed, body = rest.partition("\n+++\n")
     if mark.strip() != "+++" or not closed:
         raise UsageError(f"{path}: a rubric in Markdown begins with its data, as TOML between two lines of +++")
-    # A blank line in front keeps line numbers in messages those of the file.
+    # A blank line in front, so that line numbers in messages are those of the file.
     data = toml.load(f"\n{front}", str(path), _FrontMatter)
     fields = {name: getattr(data, name) for name in _FrontMatter.__struct_fields__}
     return Rubric(**fields, template=body.strip())

@@ -1,4 +1,4 @@
-"""Score ranges of metric definitions as grades: whole numbers, each with what its description says of it."""
+"""Score ranges of metric definitions as grades: whole numbers with their descriptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 101
 
 
 def grades_of(score_range: dict[str, Any] | None, place: str) -> tuple[dict[str, str], str]:
-    """The grades, and a sentence for the prompt where the description says nothing of single grades."""
+    """The grades, and a sentence for the prompt if the description does not describe single grades."""
     if score_range is None:
         raise UsageError(f'{place}it is missing; say which grades there are, such as {{"min": 0, "max": 5}}')
     if unknown := [key for key in score_range if key not in _KEYS and not key.startswith("_")]:

@@ -1,6 +1,6 @@
-"""What a rubric's template may say: its inputs, conditions, one loop, a few filters.
+"""What a rubric's template may contain: its inputs, conditions, one loop, a few filters.
 
-What could run for ever or fill the memory has no place in it: a rubric may come from somebody else."""
+Nothing that could run for ever or fill the memory: a rubric may come from somebody else."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _WORDS = {
     "Pow": "**",
     "Mod": "%",
 }
-# Of a width or a count: `indent(1000000000)` would fill the memory of whoever judges with a stranger's rubric.
+# For a width or a count: `indent(1000000000)` would fill the memory.
 _LARGEST = 10_000
 
 
 def refuse_what_grows(tree: nodes.Template, place: str) -> None:
-    """A UsageError for a template that could take more time or memory than its inputs."""
+    """Raise a UsageError for a template that could take more time or memory than its inputs."""
     waiting: list[tuple[nodes.Node, int]] = [(tree, 0)]
     while waiting:
         node, loops = waiting.pop()
@@ -69,7 +69,7 @@ def _wrong(node: nodes.Node, loops: int) -> str | None:
 
 
 def _wrong_values(node: nodes.Filter | nodes.Call) -> str | None:
-    """Numbers and texts only, as they stand: a separator that is an input would multiply one input by another."""
+    """Only literal numbers and texts: with an input as a separator, `join` would multiply one input by another."""
     from jinja2 import nodes
 
     for given in (*node.args, *(each.value for each in node.kwargs)):

@@ -1,4 +1,4 @@
-"""A trajectory as entries a judge can read: who said what, which tool was called with what, and what it answered.
+"""A trajectory as entries for a judge: who said what, which tool was called with what, and what it answered.
 
 Thoughts are left out: a judge grades what was done and said. Copied context is left out, too."""
 
@@ -36,11 +36,12 @@ _KINDS = {
 
 
 def transcript(trajectory: Trajectory, numbers: Numbers | None = None, *, who: str = "agent") -> list[Block]:
-    """All entries; a sub-agent's stand behind the call that started it, or at the end. What another grader said of
-    the run is left out. With `numbers`, each entry has that of its step."""
+    """All entries; those of a sub-agent follow the call that started it, or are at the end. What another grader said
+    about the run is left out. With `numbers`, each entry has that of its step."""
     numbers = numbers or Numbers(None)
     children: dict[str | None, list[Trajectory]] = {}
     for child in trajectory.children:
+        # An earlier verdict in the material would influence the judge.
         if not is_staff(child.purpose):
             children.setdefault(child.caller, []).append(child)
     found: list[Block] = []
@@ -85,7 +86,7 @@ def _speaker(step: Step, who: str) -> str:
 def _entry(part: Part, speaker: str) -> Block | None:
     match part:
         case Text(text=text, synthetic=inserted) if text:
-            # What a program puts into a prompt (a file's content) is as long and as dispensable as an output.
+            # Inserted texts (a file's content) count as output: they are as long, and can be cut as well.
             return Block(f"{speaker} (inserted by the program): {text}", "output") if inserted else _said(speaker, text)
         case ToolCall():
             return Block(f"{speaker} calls {part.name} {told(part.arguments)}")
@@ -93,6 +94,7 @@ def _entry(part: Part, speaker: str) -> Block | None:
             return result_block(part)
         case Action():
             return Block(f"{speaker} acts: {told(_plain_action(part))}")
+        # Judges read text: a picture is only named.
         case Media():
             size = f", {part.size[0]}x{part.size[1]}" if part.size else ""
             return Block(f"[{part.mime or 'file'} {part.name or part.uri or part.id or 'inline'}{size}; not shown]")
@@ -107,7 +109,7 @@ def _said(speaker: str, text: str) -> Block:
 
 
 def _plain_action(action: Action) -> dict[str, object]:
-    """The action without what only a program needs."""
+    """The action without fields that only a program needs."""
     from msgspec import to_builtins
 
     plain: dict[str, object] = to_builtins(action)
@@ -115,13 +117,13 @@ def _plain_action(action: Action) -> dict[str, object]:
 
 
 def result_block(result: ToolResult) -> Block:
-    """What a tool answered, as an entry."""
+    """A tool's answer as an entry."""
     unseen = result.truncated or (result.output is None and result.error is None and result.failure is None)
     return Block(outcome(result), "output", partial=bool(unseen))
 
 
 def outcome(result: ToolResult) -> str:
-    """What a tool answered; a failure is named."""
+    """A tool's answer as text; a failure is named."""
     name = result.name or "tool"
     if result.error is None and result.failure is None:
         answer = "nothing was recorded" if result.output is None else told(result.output)
@@ -137,5 +139,5 @@ def outcome(result: ToolResult) -> str:
 
 
 def told(value: object) -> str:
-    """Text as it is, anything else as JSON."""
+    """A text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else encode(value).decode()

@@ -1,7 +1,7 @@
 """Verdicts: a judge's reply as a reason and a grade, or why it cannot be used. Never a guess.
 
-The last JSON object with a `score` wins, since a judge may quote others on its way to it. A reply is refused where its
-last verdict is not certain: a broken object in front of it may enclose it, another score behind it may correct it."""
+The last JSON object with a `score` wins, since a judge may quote others first. A reply is refused if its last verdict
+is not certain: a broken object before it may enclose it, another score after it may correct it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .rubric import Rubric
 _OBJECT = re.compile(r'\{\s*"')
 _SCORE = re.compile(r"""["']score["']\s*:""", re.IGNORECASE)
 _REASONS = ("reason", "explanation", "reasoning", "rationale")
-# An object without a score is searched for objects inside it, so time grows with the square of what is nested.
+# An object without a score is searched for objects inside it, so nested ones take quadratic time.
 _LONGEST = 100_000
 _decoder = json.JSONDecoder()
 
 
 CANNOT_TELL = "cannot_tell"
 CLAIMS = ("supported", "contradicted", "unsupported", CANNOT_TELL)
-"""What the evidence may say of one statement; cannot_tell: its evidence was cut or never recorded."""
+"""What the evidence may say about a statement; cannot_tell: its evidence was cut or never recorded."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -41,12 +41,13 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Unusable(Exception):
-    """Why a reply is no verdict."""
+    """Raised with the reason why a reply is not a verdict."""
 
 
 def verdict_of(reply: str, rubric: Rubric, *, partial: bool = False) -> Verdict:
-    """The verdict that a reply holds; Unusable otherwise. Only where material is `partial` a judge may not know."""
+    """The verdict in a reply; Unusable otherwise. `partial`: the judge may answer that it cannot tell."""
     row = _last_object(reply)
+    # Accepted only if the prompt offered it: on complete evidence a judge must decide.
     unsure = partial and isinstance(row.get("score"), str) and row["score"].strip().lower() == CANNOT_TELL
     score = None if unsure else _grade(row.get("score"), rubric)
     reason = next((text for name in _REASONS if isinstance(text := row.get(name), str) and text.strip()), None)
@@ -74,7 +75,7 @@ def _claims(row: dict[str, Any]) -> Iterator[dict[str, str]]:
 
 
 def _last_object(reply: str) -> dict[str, Any]:
-    """The last object with a score, its keys in small letters."""
+    """The last object with a score, its keys in lower case."""
     if not reply.strip():
         raise Unusable("the reply is empty")
     if len(reply) > _LONGEST:
@@ -84,7 +85,7 @@ def _last_object(reply: str) -> dict[str, Any]:
     while (opening := _OBJECT.search(reply, place)) is not None:
         try:
             value, after = _decoder.raw_decode(reply, opening.start())
-        except (ValueError, RecursionError):  # a number of thousands of digits is a ValueError of its own
+        except (ValueError, RecursionError):  # also for a number with thousands of digits
             raise Unusable("the reply has broken JSON") from None
         lowered = {key.lower(): each for key, each in value.items()}
         if "score" in lowered:
@@ -93,7 +94,7 @@ def _last_object(reply: str) -> dict[str, Any]:
             place = opening.start() + 1
     if found is None:
         raise Unusable("the reply has no JSON object with a score")
-    # A recording may contain a verdict that the judge repeats: if it names two, nobody knows which one it means.
+    # A recording may contain a verdict that the judge repeats: with two of them, it is unclear which one it means.
     if _SCORE.search(reply, end):
         raise Unusable("the reply names another score after its verdict")
     return found

@@ -1,8 +1,8 @@
-"""Vertex AI as a judge, through Google's own client (extra `vertex`): the only file that knows it, and imports it late.
+"""Vertex AI as a judge, through Google's client (extra `vertex`). Only this file knows the client, and imports it late.
 
-The client's `evaluate` would retry, sleep and turn errors into text by itself. So its parts are used one by one: its
-converter makes the case, its handler the instance, its `evaluate_instances` asks for one sample. Waiting, counting and
-keeping are left to the judges around this one. The client blocks, so it works in threads."""
+The client's `evaluate` would retry, sleep and turn errors into text by itself. So its parts are used separately: its
+converter makes the case, its handler the instance, its `evaluate_instances` asks about one sample. Retries, budget and
+cache are left to the judges around this one. The client blocks, so it runs in threads."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _AGAIN_RPC = {4, 8, 10, 13, 14}
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the service is asked."""
+    """The project, the location and the address of the service."""
 
     project: str
     location: str
     base_url: str | None = None
-    """Another address of the service: a private endpoint."""
+    """Another address of the service, such as a private endpoint."""
 
 
 class Vertex:
@@ -46,18 +46,19 @@ class Vertex:
         self._threads: ThreadPoolExecutor | None = None
 
     def open(self) -> None:
-        """Load the client and find credentials; a UsageError where either is missing."""
+        """Load the client and find credentials; UsageError if either is missing."""
         with self._opening:
             if self._client is None:
                 self._client = _client(self.project, self._credentials or _found_credentials(), self.timeout)
 
     async def ask(self, request: Request) -> Reply:
+        # Threads of our own: asyncio's default pool is shared, and blocked requests would stop everything else.
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._at_once, thread_name_prefix="vertex")
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._asked, request)
 
     async def close(self) -> None:
-        """Let go of the threads, without waiting for theirs; the next question starts new ones."""
+        """Drop the threads without waiting for their requests; the next question starts new ones."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
@@ -82,6 +83,7 @@ def _client(project: Project, credentials: Any, timeout: float) -> Any:
     _imported()
     from agentplatform import Client
 
+    # The client counts in milliseconds.
     options: dict[str, Any] = {"timeout": int(timeout * 1000)}
     if project.base_url is not None:
         options["base_url"] = project.base_url
@@ -89,7 +91,7 @@ def _client(project: Project, credentials: Any, timeout: float) -> Any:
 
 
 def _imported() -> None:
-    """See that the client is there, with all it needs for evaluations."""
+    """Check that the client is installed, with everything it needs for evaluations."""
     try:
         import agentplatform._genai.evals  # noqa: F401
     except ImportError:
@@ -112,12 +114,12 @@ def _found_credentials() -> Any:
 
 
 def _question(client: Any, metric: str, guidelines: str | None, case: dict[str, Any]) -> dict[str, Any]:
-    """The request as the client's own converter and handler build it."""
+    """The request, built by the client's own converter and handler."""
     from agentplatform._genai import _evals_data_converters as converters
     from agentplatform._genai import _evals_metric_handlers as handlers
     from agentplatform._genai import types
 
-    # Not types.RubricMetric: what that does not know by name and version it looks for in cloud storage.
+    # Not types.RubricMetric: if it does not know a name and version, it searches cloud storage for them.
     pinned = types.Metric(name=metric, metric_spec_parameters={"guidelines": guidelines} if guidelines else None)
     try:
         converter = converters.get_dataset_converter(converters.EvalDatasetSchema.FLATTEN)
@@ -126,14 +128,14 @@ def _question(client: Any, metric: str, guidelines: str | None, case: dict[str, 
         instance = handler._build_request_payload(row, 0)["instance"]
     except ValueError as error:
         raise Unanswered(f"Google's client refuses the sample: {error}") from None
-    # The converter only logs what it drops.
+    # The converter only logs what it drops, and the service would judge what is left.
     if ("agent_data" in case and row.agent_data is None) or ("rubric_groups" in case and not row.rubric_groups):
         raise Unanswered("Google's client refuses the sample: it cannot read its agent data or its rubrics")
     return {"metrics": [pinned], "instance": instance}
 
 
 def _unanswered(error: Exception, timeout: float) -> Unanswered:
-    """Why there is no answer, whether asking again may help, and whether nobody else need ask."""
+    """Why there is no answer, whether asking again may help, and whether all other requests will fail, too."""
     from google.auth.exceptions import GoogleAuthError, TransportError
     from google.genai.errors import APIError
 

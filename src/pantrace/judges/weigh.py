@@ -1,4 +1,4 @@
-"""Weighing: a grade as the mean over the judge's own probabilities, where the provider tells them."""
+"""Weighing: a grade as the mean over the judge's own probabilities, if the provider reports them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _SCORE = re.compile(r'"score"\s*:\s*"?', re.IGNORECASE)
 
 
 def probabilities(tokens: list[dict[str, Any]], score: int, rubric: Rubric) -> dict[int, float] | None:
-    """How likely each grade was where the verdict stands; None where the tokens do not show it.
+    """How likely each grade was at the place of the verdict; None if the tokens do not show it.
 
-    The grade must be a token of its own, and the one that the verdict was read as."""
+    The grade must be one token, and the same as the verdict's."""
     if rubric.passes:
         return None
     joined = "".join(str(token.get("token", "")) for token in tokens)
     places = list(_SCORE.finditer(joined))
     if not places:
         return None
+    # The last one, as in `verdict`: a judge may quote another score before its own.
     wanted, place = places[-1].end(), 0
     for token in tokens:
         text = str(token.get("token", ""))
@@ -31,6 +32,7 @@ def probabilities(tokens: list[dict[str, Any]], score: int, rubric: Rubric) -> d
 
 
 def _weights(token: dict[str, Any], score: int, rubric: Rubric) -> dict[int, float] | None:
+    # "10" may be two tokens: then the probabilities at this place are those of "1".
     if _grade(token.get("token")) != score:
         return None
     found: dict[int, float] = {}

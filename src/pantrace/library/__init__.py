@@ -1,1 +1,1 @@
-"""The Python library: what the commands do, as functions whose results are tables. `pantrace` hands their names out."""
+"""The Python library: the commands as functions that return tables. `pantrace` exports their names."""

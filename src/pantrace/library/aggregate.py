@@ -23,7 +23,7 @@ from .sources import listed
 
 @dataclass(repr=False)
 class Aggregates(Tabular):
-    """Means over evaluations: of all of them, and of each group that was asked for."""
+    """Means over evaluations: over all of them, and over each group."""
 
     whole: Group
     groups: list[Group]
@@ -112,6 +112,7 @@ def aggregate(
     asked = listed(metrics)
     notes = Notes.keeping()
     found = read_evaluations([*map(Path, sources)], format=format, by=fields, notes=notes)
+    # Stored metrics of a file have no address of ours, so the name as typed counts, too.
     wanted = {full_address(name) for name in asked} | {*asked}
     for each in found:
         each.metrics = {
@@ -119,9 +120,11 @@ def aggregate(
             for name, values in each.metrics.items()
             if (name in wanted or name.partition(".")[0] in wanted if asked else values.headline or not headlines)
         }
+    # An empty table would not say what is missing.
     if not any(each.metrics for each in found):
         what = ", ".join(asked) or "a stored result or a score"
         raise UsageError(f"nothing to aggregate: no input has {what}{notes.unread_words()}")
+    # With groups, an evaluation is in the list once per group; over all of them it must count once.
     apart = without_groups(found) if fields else found
     return Aggregates(
         aggregate_all(apart, null_as_zero=null_as_zero),

@@ -49,6 +49,7 @@ def check(
         rules=loaded,
         min_pass_rate=1.0 if min_pass_rate is None else min_pass_rate,
     )
+    # Other processes get names of rules, not rules: each loads them itself, which is cheaper than sending them.
     executor = engine_for(sources, engine, selection, on_start, CheckParts)
     if not isinstance(executor, InProcess):
         task = CheckParts(

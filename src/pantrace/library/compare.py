@@ -8,8 +8,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from pantrace.engine.comparative import compare_split, samples_of
-from pantrace.engine.compare_runs import Comparisons, Source, compare_sources
+from pantrace.engine.compare_runs import Comparisons, Source, compare_sources, unfinished_of
 from pantrace.engine.compare_side import Side, case_of
 from pantrace.engine.judge import Bench
 from pantrace.engine.pairwise import add_preferences, pairwise_rubrics, prefer
@@ -23,23 +25,25 @@ from pantrace.model import Run, Sample
 from pantrace.places import path_at
 
 from .judging import bench_of
-from .sources import listed, outside_loop, refuse_other
+from .sources import in_python_words, listed, outside_loop, refuse_other
 
 
 @dataclass
 class Pairwise:
-    """Rubrics that compare two answers, and the judge that is asked; without rubrics nobody is."""
+    """Rubrics that compare two answers, and their judge; without rubrics, no judge is asked."""
 
     rubrics: list[Rubric] = field(default_factory=list)
     bench: Bench | None = None
     notes: list[str] = field(default_factory=list)
 
     def ask(self, sides: list[Side], samples: Sequence[Iterable[Sample]], pair_by: str) -> None:
-        """Add to both sides what share of its comparisons each of them won."""
+        """Add to each side the share of comparisons that it won."""
         if self.bench is None:
             return
+        # A rubric of this kind compares exactly two answers.
         if len(sides) != 2:
             raise UsageError("--rubric compares two runs, not more: name two")
+        # Lists, because each rubric goes through all samples again.
         answers = [list(each) for each in samples]
         for rubric in self.rubrics:
             found = prefer(answers[0], answers[1], lambda sample: case_of(sample, pair_by), rubric, self.bench)
@@ -62,7 +66,7 @@ def pairwise(
     replay: bool = False,
     redact: bool = True,
 ) -> Pairwise:
-    """The judge of a comparison; a UsageError where a rubric or the judge is missing."""
+    """The judge of a comparison; UsageError if a rubric or the judge is missing."""
     if not rubrics:
         if judge:
             raise UsageError("--judge needs --rubric: which answer is better by what (pairwise_quality)?")
@@ -85,7 +89,7 @@ def compare_named(
     all_pairs: bool = False,
     margins: Sequence[str | float] = (),
 ) -> Comparisons:
-    """What `compare` does, of runs that may stand for several files each."""
+    """What `compare` does, for runs that may consist of several files each."""
     if split is None and len(sources) > 1:
         return compare_sources(
             sources,
@@ -98,6 +102,7 @@ def compare_named(
         )
     if not sources:
         raise UsageError("a comparison needs two or more runs")
+    # Refused instead of ignored, because it would change the interval.
     if cluster is not None:
         raise UsageError("--cluster does not go with --split: the pairs of one run are its scenarios")
     files = [file for _, several in sources for file in several]
@@ -108,10 +113,10 @@ def compare_named(
     found = compare_split(lambda: _read(files), split, metrics=metrics, margins=margins, all_pairs=all_pairs, more=ask)
     if found is None:
         raise UsageError(
-            f"{sources[0][0]} alone: a comparison takes two runs, or one that --split NAME takes apart "
+            f"{sources[0][0]} alone: a comparison takes two runs, or one run and --split NAME "
             "(agent, or a label's name)"
         )
-    return found
+    return replace(found, unfinished=unfinished_of(sources))
 
 
 def _read(files: Sequence[Path]) -> Run:
@@ -158,7 +163,9 @@ def compare(
             margins=given,
         )
 
-    return outside_loop(work)
+    # In a notebook an event loop is running already, and judges need one of their own.
+    with in_python_words():
+        return outside_loop(work)
 
 
 def trend(
@@ -169,7 +176,8 @@ def trend(
 ) -> History:
     """Show the history of the metrics that runs share, or of those named, and which changes hold up."""
     refuse_other("pair_by", pair_by, ("case", "sample"))
-    return trend_of_sources(_named(runs), metrics=listed(metrics), cluster=cluster, pair_by=pair_by)
+    with in_python_words():
+        return trend_of_sources(_named(runs), metrics=listed(metrics), cluster=cluster, pair_by=pair_by)
 
 
 def _named(runs: Sequence[str | PathLike[str]]) -> list[Source]:

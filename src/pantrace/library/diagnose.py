@@ -31,10 +31,10 @@ class DiagnosisResult(Diagnosis, Tabular, frozen=True, kw_only=True):
 
     notes: Notes
     remarks: tuple[str, ...] = ()
-    """What a reader should know: references that were not met, runs that did not come to their end."""
+    """Remarks for the reader: references without a run, runs that have not finished."""
     judging: Bench | None = None
     questions: tuple[Question, ...] = ()
-    """What a judge was asked, or would be."""
+    """What a judge was asked, or would be asked."""
 
     __repr__ = Tabular.__repr__
 
@@ -90,6 +90,7 @@ def diagnose(
     be sent. docs/diagnose.md says how a cause is found."""
     if judge is None and (source or replay) and not dry_run:
         raise UsageError(f"{'--source' if source else '--replay'} needs --judge (--dry-run shows what would be asked)")
+    # Examples are what the judge reads.
     if examples == 0 and (judge or dry_run):
         raise UsageError("--examples 0 leaves a judge nothing to look at")
     table = JudgeTable(
@@ -134,11 +135,11 @@ def diagnose_with(
     on_sample: Callable[[Sample], None] = lambda _: None,
     asking: bool = True,
 ) -> DiagnosisResult:
-    """The same with a judge that was made before, if any."""
+    """What `diagnose` does, with an existing judge or none."""
     notes = Notes.keeping()
+    # Notes of their own: a broken reference is not a broken sample.
     references = References.of(read_pile([path_at(reference)], notes=Notes())) if reference is not None else None
     code = read_code(Path(source), judging.clean) if source is not None and judging is not None else None
-    unfinished: list[Path] = []
     found = diagnose_pile(
         paths,
         notes,
@@ -147,7 +148,6 @@ def diagnose_with(
         selection=selection,
         examples=examples,
         on_sample=on_sample,
-        on_unfinished=unfinished.append,
     )
     questions: Sequence[Question] = ()
     if judging is not None and found.groups:
@@ -157,6 +157,6 @@ def diagnose_with(
         if asking:
             found = with_opinions(found, questions, judging)
     remarks = [*references.to_tell(str(reference))] if references is not None else []
-    remarks += [f"{path}: the run has not come to its end; what it holds so far was diagnosed" for path in unfinished]
+    # Field by field: to_builtins would turn the structs inside into dictionaries.
     every = {name: getattr(found, name) for name in found.__struct_fields__}
     return DiagnosisResult(**every, notes=notes, remarks=tuple(remarks), judging=judging, questions=tuple(questions))

@@ -30,19 +30,19 @@ from .sources import listed, outside_loop
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan that was read, and what it needs of other files."""
+    """A plan, and what it needs from other files."""
 
     plan: Plan
     text: str
     ready: Ready
     beside: list[Path]
-    """Files that are read beside the recordings: nothing may be written over them."""
+    """Files that are read in addition to the recordings, and must not be overwritten."""
     folder: Path
     """Where the plan's other files are."""
 
     @property
     def datasets(self) -> list[Path]:
-        """What the plan says should be run."""
+        """The datasets that the plan names."""
         return [self.folder / each for each in self.plan.run.dataset]
 
     def judge_table(
@@ -55,20 +55,21 @@ class Planned:
         budget_calls: int | None = None,
         redact: bool = True,
     ) -> JudgeTable:
-        """What the plan says of judges, but for what is said here."""
+        """The plan's settings for judges; arguments given here take precedence."""
         given: dict[str, Any] = {
             "models": list(dict.fromkeys(judges)) or None,
             "base_url": base_url,
             "budget_tokens": budget_tokens,
             "budget_usd": budget_usd,
             "budget_calls": budget_calls,
+            # None leaves the plan's value: only switching it off is an explicit wish.
             "redact": None if redact else False,
         }
         return replace(self.plan.judge, **{name: value for name, value in given.items() if value is not None})
 
 
 def read_plan(plan: str | PathLike[str] | None, calibrations: Iterable[str | PathLike[str]] = ()) -> Planned:
-    """A plan from its file; without one, everything deterministic."""
+    """A plan from its file; without one, a plan that measures everything deterministic."""
     path = Path(plan) if plan is not None else None
     known = [Path(each) for each in calibrations]
     loaded, text, folder = load_plan(path)
@@ -96,15 +97,16 @@ def evaluate_planned(
     """What `evaluate` and `pantrace eval` do with a plan."""
     if not paths:
         raise UsageError("name what to evaluate: a file or a directory")
+    # Before anything is read: a run directory inside an input would be read by the next run.
     refuse_overwriting([*paths, *planned.beside], [Output(out, recording=True)])
     ready = planned.ready
     managed = any(isinstance(rubric, Managed) for rubric in ready.rubrics)
-    # Cases may require managed metrics, too: whoever names a project wants them asked for.
+    # Cases may require managed metrics, too: a user who names a project wants them judged.
     vertex = named_project(project, location, table.base_url) if managed or project or location else None
     chosen = None if selection is None or selection == Selection() else selection
 
     def work() -> tuple[Done, Bench | None]:
-        # Made here, since its cache can be used only by the thread that opened it.
+        # Created inside `work`: SQLite's cache can be used only by the thread that opened it.
         judging = None
         if replay or table.models or ready.rubrics or vertex is not None:
             judging = bench_of(table, cache=cache, replay=replay, keys=keys, vertex=vertex, manages=managed)
@@ -143,6 +145,7 @@ def evaluate(
     calibrations: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
+    engine: Engine = ONE_PROCESS,
     on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> Results:
     """Evaluate recordings by a plan into the run directory `out`: measure, check, judge, decide, keep.
@@ -172,4 +175,5 @@ def evaluate(
         selection=selection,
         format=format,
         on_sample=on_sample,
+        engine=engine,
     )

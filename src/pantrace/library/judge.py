@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import Literal
 
+from pantrace.engine.executor import ONE_PROCESS, Engine, Executor, InProcess
 from pantrace.engine.judge import Bench, judge_all
+from pantrace.engine.judge_part import JudgeParts
 from pantrace.engine.measure import Row, row
+from pantrace.engine.pile_parts import done_parts
 from pantrace.engine.plan import JudgeTable
 from pantrace.engine.read import Notes, split_children
 from pantrace.engine.rubric_selection import select_rubrics
 from pantrace.engine.select import Selection
+from pantrace.engine.shared_judges import shared_judges
 from pantrace.errors import UsageError
 from pantrace.judges import BUDGET, AnyRubric, Managed, guidelines_from, is_managed, with_guidelines
 from pantrace.model import Run, Sample, Score, with_samples
@@ -21,28 +26,63 @@ from pantrace.wire.progress import current_progress
 from .access import named_project, required_project
 from .judging import bench_of
 from .scores import Scores
-from .sources import Recordings, listed, outside_loop, pile_of, refuse_other
+from .sources import Recordings, engine_for, listed, outside_loop, paths_of, pile_of, refuse_other
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What other processes are to judge."""
+
+    paths: list[Path]
+    format: str | None
+    selection: Selection
+    sub_agents: bool
+    executor: Executor
 
 
 @dataclass
 class Grading:
-    """Samples, rubrics and judges, ready to be asked."""
+    """Samples, rubrics and judges, before the first question."""
 
     run: Run
+    """Where others do the work, only its header."""
     rubrics: Sequence[AnyRubric]
     measured: Sequence[str]
-    """Metrics among the rubrics that no judge is needed for."""
+    """Names among the rubrics that are metrics and need no judge."""
     judges: Bench
     notes: Notes
+    elsewhere: Elsewhere | None = None
+    by: list[str] = field(default_factory=list)
+    """Who did it, in words, if not this process alone."""
 
-    def judged(self) -> Iterator[tuple[Sample, list[Score], list[Row]]]:
-        """Each sample with its scores, and with the rows of a table that they make."""
-        for sample, scores in judge_all(_taken(self.run.samples), self.rubrics, self.judges):
+    def judged(self, *, whole: bool = False) -> Iterator[tuple[Sample, list[Score], list[Row]]]:
+        """Each sample with its scores, and with the rows of a table that they make. What others judge is `whole` only
+        where that is asked for, since it must be sent here."""
+        if self.elsewhere is None:
+            found: Iterator[tuple[Sample, list[Score]]] = judge_all(_taken(self.run.samples), self.rubrics, self.judges)
+        else:
+            found = self._judged_elsewhere(self.elsewhere, whole)
+        for sample, scores in found:
             yield sample, scores, [row(self.run.name, sample, None, score) for score in scores]
+
+    def _judged_elsewhere(self, others: Elsewhere, whole: bool) -> Iterator[tuple[Sample, list[Score]]]:
+        with others.executor as executor, shared_judges(self.judges, executor) as bench:
+            task = JudgeParts(
+                selection=others.selection,
+                sub_agents=others.sub_agents,
+                rubrics=self.rubrics,
+                bench=bench,
+                whole=whole,
+            )
+            for part in done_parts(others.paths, others.format, task, executor, self.notes):
+                for sample, scores in part.judged():
+                    for score in scores:
+                        self.judges.counts.count(score)
+                    yield sample, scores
 
 
 def _taken(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Samples whose judges answer long after they were read: how far it is, is how many were judged."""
+    """The samples, counted for the progress bar: judges answer long after a sample was read."""
     for sample in samples:
         if (watched := current_progress()) is not None:
             watched.taken += 1
@@ -64,8 +104,9 @@ def grading(
     sub_agents: bool = False,
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
+    engine: Engine = ONE_PROCESS,
 ) -> Grading:
-    """What `judge` does, up to the first question. A wrong name is refused here: judges cost money."""
+    """What `judge` does before the first question. A wrong name is refused here, because judges cost money."""
     asked = select_rubrics(rubrics)
     if not asked.rubrics:
         if asked.measured:
@@ -77,8 +118,9 @@ def grading(
         chosen = with_guidelines(chosen, guidelines_from(guidelines))
     managed = any(isinstance(rubric, Managed) for rubric in chosen)
     vertex = None
+    # A dry run and a replay send nothing, so they need no project and no credentials.
     if managed and not dry_run and not replay:
-        # Whoever names a managed metric wants it; a definition file may hold some among others.
+        # A managed metric named by the user needs a project; one in a definition file may stay unscored.
         find = required_project if any(map(is_managed, rubrics)) else named_project
         vertex = find(project, location, table.base_url)
     judges = bench_of(table, cache=cache, replay=replay, keys=keys, vertex=vertex, manages=managed, dry_run=dry_run)
@@ -88,8 +130,17 @@ def grading(
         return with_samples(run, split_children(run.samples)) if sub_agents else run
 
     if selection is not None and not dry_run:
+        # A misspelt sample id must fail before money is spent; so the ids are looked up in a reading of their own.
         selection.look_up(lambda: read(Notes.keeping()).samples)
     notes = Notes.keeping()
+    by: list[str] = []
+    executor = engine_for(sources, ONE_PROCESS if dry_run else engine, selection, by.append, JudgeParts)
+    if not isinstance(executor, InProcess):
+        wanted = selection if selection is not None else Selection()
+        others = Elsewhere(paths_of(sources), format, wanted, sub_agents, executor)
+        # Notes are made where the samples are read.
+        header = with_samples(read(Notes.keeping()), ())
+        return Grading(header, chosen, asked.measured, judges, notes, others, by)
     run = read(notes)
     if selection is not None:
         run = with_samples(run, selection.apply(run.samples))
@@ -124,6 +175,7 @@ def judge(
     sub_agents: bool = False,
     selection: Selection | None = None,
     format: str | None = None,  # noqa: A002
+    engine: Engine = ONE_PROCESS,
     on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> Scores:
     """Grade recordings by written rubrics, with language models as judges.
@@ -154,7 +206,7 @@ def judge(
     )
 
     def work() -> tuple[list[Row], Grading]:
-        # Made here, since its cache can be used only by the thread that opened it.
+        # Created inside `work`: SQLite's cache can be used only by the thread that opened it.
         ready = grading(
             sources,
             listed(rubrics),
@@ -168,6 +220,7 @@ def judge(
             sub_agents=sub_agents,
             selection=selection,
             format=format,
+            engine=engine,
         )
         found: list[Row] = []
         for sample, _, rows in ready.judged():
@@ -176,7 +229,8 @@ def judge(
         return found, ready
 
     found, ready = outside_loop(work)
-    remarks = [f"{count} unscored: {problem}" for problem, count in ready.judges.problems.most_common(5)]
+    # The five most frequent: with a wrong key, every sample has the same problem.
+    remarks = [f"{count} unscored: {problem}" for problem, count in ready.judges.counts.problems.most_common(5)]
     if ready.measured:
         remarks.append(f"not judged but measured, by `measure` and `evaluate`: {', '.join(ready.measured)}")
     return Scores(found, broken=ready.notes.broken, notes=remarks, judging=ready.judges.summary())

@@ -1,5 +1,5 @@
-"""Judging: the judges of a run, put together from the words of a plan. Every command and function that asks a judge
-gets it here."""
+"""Judging: the judges of a run, built from the settings of a plan. Every command and function that asks a judge gets it
+here."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def bench_of(
     manages: bool = False,
     dry_run: bool = False,
 ) -> Bench:
-    """The judges that a table names. `keys` by provider go before those of the environment. `vertex` is where managed
-    metrics are asked for, `manages` whether there are any. With `dry_run` nobody can be asked."""
+    """The judges that a table names. `keys` by provider take precedence over the environment. `vertex` is the project
+    for managed metrics, `manages` whether there are any. With `dry_run` no judge can be asked."""
     if replay and not table.models and not manages:
         raise UsageError("--replay needs a judge: replies are kept under its name")
     given = dict(keys or {})
@@ -52,6 +52,7 @@ def bench_of(
         base_url=judges.base_url,
         timeout=table.timeout,
         attempts=table.retries + 1,
+        # --base-url is the address of the other judges then; Google's credentials must not be sent there.
         vertex=replace(vertex, base_url=None) if vertex and judges.models else vertex,
         concurrency=table.concurrency,
         tokens=table.budget_tokens,
@@ -59,5 +60,6 @@ def bench_of(
         calls=table.budget_calls,
     )
     found = bench(settings, access, cache=cache_file(cache), replay=replay, redact=table.redact)
+    # Now, not at the first question: a missing extra or credential ends the command before anything is read.
     found.open()
     return found

@@ -28,18 +28,19 @@ from pantrace.errors import UsageError
 from pantrace.metrics import full_address
 from pantrace.model import Run, Sample
 from pantrace.places import path_at
+from pantrace.wire.plural import few
 
 from .scores import Scores
 from .sources import Recordings, engine_for, listed, paths_of, pile_of, refuse_other
 
 _ELSEWHERE = Sample(id="")
-"""Shown to whoever counts samples, for one that was measured in another process."""
+"""Passed to `on_sample` for a sample that was measured in another process."""
 
 
 @dataclass
 class Measuring:
-    """What is to be measured, and what there is to say of it when it is done. Its rows are made one sample at a time,
-    so that a pile of any size flows through."""
+    """A measurement, and remarks about it at the end. Rows are made one sample at a time, so that memory stays small
+    however many there are."""
 
     run: Run
     checks: list[Chosen]
@@ -56,15 +57,15 @@ class Measuring:
     failed: dict[str, list[str]] = field(default_factory=dict)
     """Metrics that could not be run, with the reasons."""
     by: list[str] = field(default_factory=list)
-    """Who did it, in words, if not this process alone."""
+    """Which processes measured, in words, if not only this one."""
     groups: dict[str, Overview] = field(default_factory=dict)
-    """What rows come to that were added up elsewhere."""
+    """Sums that other processes computed."""
     elsewhere: Iterator[PartMeasured] | None = None
-    """What other processes give; then there is no run to be read here."""
+    """Results of other processes; then nothing is read here."""
     _without_turn: int = 0
 
     def _rows_of_parts(self, on_sample: Callable[[Sample], None]) -> Iterator[Row]:
-        """The rows that were made elsewhere; what was added up there is taken in."""
+        """The rows that other processes made; their sums and failures are added to ours."""
         for part in self.elsewhere or ():
             self.samples += part.samples
             self._without_turn += part.without_turn
@@ -87,6 +88,7 @@ class Measuring:
         yield from self._rows_of_parts(on_sample)
         seen: Sample | None = None
         for sample, turn, scores in measure_samples(self._samples(), self.checks, by_turn=self.by_turn):
+            # With --per turn a sample comes once for each of its turns.
             if sample is not seen:
                 seen, self.samples = sample, self.samples + 1
                 on_sample(sample)
@@ -99,11 +101,11 @@ class Measuring:
                 if self._wants(score.name):
                     yield row(self.notes.reading, sample, None, score)
         if self.stored and not self._narrowed:
-            # Behind the samples: by then all headers have been read.
+            # After the samples: only then have all headers been read.
             yield from (stored_row(name, each) for name, each in self.notes.results if self._wants(each.name))
 
     def remarks(self) -> Iterator[str]:
-        """What a reader should know, when all is measured."""
+        """Remarks for the reader, after everything has been measured."""
         if self.references is not None:
             yield from self.references.to_tell(self.reference)
         if not self.samples and not (self.selection is not None and self.selection.found_nothing):
@@ -123,6 +125,7 @@ class Measuring:
 
     def _samples(self) -> Iterator[Sample]:
         samples: Iterable[Sample] = split_children(self.run.samples) if self.sub_agents else self.run.samples
+        # Other processes have selected already; applying it again would count what was left out twice.
         if self.selection is not None and self.elsewhere is None:
             samples = self.selection.apply(samples)
         if self.references is None:
@@ -130,7 +133,7 @@ class Measuring:
             return
         yield from map(self.references.join, samples)
         if not self._narrowed:
-            # Behind the samples: by then it is known which references nobody ran.
+            # After the samples: only then is it known which references have no run.
             yield from self.references.not_run()
 
 
@@ -152,14 +155,15 @@ def measuring(
     by: str | None = None,
     in_sums: bool = False,
 ) -> Measuring:
-    """What `measure` does, before the first sample. `settings` are METRIC.KEY=VALUE. Where others do the work, they may
-    give sums instead of rows, grouped by a field."""
+    """What `measure` does before the first sample. `settings` are METRIC.KEY=VALUE. Other processes may return sums
+    instead of rows (`in_sums`), grouped by a field."""
     given = [*settings]
     for option, file, setting in (
         ("--prices", prices, "token_usage.prices"),
         ("--milestones", milestones, "gui.milestones"),
     ):
         metric = setting.partition(".")[0]
+        # Otherwise the file would be silently ignored.
         if file and metrics and metric not in [full_address(name).partition(".")[0] for name in metrics]:
             raise UsageError(f"{option} is for the metric {metric}, which is not among those measured")
         given += [f"{setting}={file}"] if file else []
@@ -246,6 +250,7 @@ def measure(
     rows = [*found.rows(on_sample)]
     remarks = [*found.remarks()]
     remarks += [
-        f"{name} failed on {len(reasons)} samples or turns: {reasons[0]}" for name, reasons in found.failed.items()
+        f"{name} failed on {few(len(reasons), 'sample')} or turn{'s' * (len(reasons) > 1)}: {reasons[0]}"
+        for name, reasons in found.failed.items()
     ]
     return Scores(rows, found.checks, found.wanted, found.notes.broken, remarks)

@@ -1,4 +1,4 @@
-"""How a sample and a run look: a readable transcript, and what the file says of the run."""
+"""How notebooks show a sample (a transcript) and a run (the facts in its file)."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from pantrace.model import (
 from pantrace.wire.json import encode
 
 _LONG = 1_000
-"""Characters of one text; the rest is counted."""
+"""Maximum characters of one text; the rest is only counted."""
 _MANY = 60
-"""Steps of one trajectory; the rest is counted."""
+"""Maximum steps of one trajectory; the rest are only counted."""
 
 
 def html_of(shown: Sample | Run) -> str:
-    """A sample as a transcript; a run by what its file says of it."""
+    """A sample as a transcript; a run as a table of facts."""
     return html_text(transcript(shown)) if isinstance(shown, Sample) else run_table(shown).as_html()
 
 
 def run_table(run: Run) -> Table:
-    """What the file says of a run."""
+    """The facts that a file has about its run."""
     facts: list[tuple[str, Any]] = [
         ("name", run.name),
         ("created", run.created_datetime),
@@ -54,6 +54,7 @@ def run_table(run: Run) -> Table:
     return Table({"run": str, "": str}, [*rows], notes=["samples are read as you iterate run.samples"])
 
 
+# Built as elements, never as strings of HTML: texts of a recording are hostile, and elements escape them.
 def transcript(sample: Sample) -> Element:
     """A sample as headings and labelled lines."""
     root = Element("div")
@@ -79,6 +80,7 @@ def _trajectory(root: Element, trajectory: Trajectory) -> None:
     left = _MANY
     for turn in turns(trajectory):
         _line(root, "h5", f"turn {turn.number}")
+        # A notebook stores its outputs: a recording of 10,000 steps would make the file unusable.
         for step in turn.steps[:left]:
             _step(root, step)
         left = max(0, left - len(turn.steps))
@@ -100,7 +102,7 @@ def _step(root: Element, step: Step) -> None:
 
 
 def _told(part: Part) -> tuple[str, str] | None:
-    """What a part is called, and what it says."""
+    """A part's label and its text."""
     match part:
         case Text():
             return ("(inserted)" if part.synthetic else "", part.text)
@@ -108,6 +110,7 @@ def _told(part: Part) -> tuple[str, str] | None:
             return "thinks", part.text or part.summary or "(hidden)"
         case ToolCall():
             return f"calls {part.name}", _value(part.arguments)
+        # The error alone if nothing else was recorded; otherwise the output, which usually contains it.
         case ToolResult():
             answer = part.error if part.error is not None and part.output is None else _value(part.output)
             return f"{part.name or 'tool'} {'failed' if has_failed(part) else 'answers'}", answer or ""

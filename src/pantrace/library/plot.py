@@ -25,14 +25,14 @@ from .sources import listed, refuse_other
 
 @dataclass(repr=False)
 class Figure:
-    """A picture; a notebook shows it."""
+    """A chart; notebooks show it."""
 
     kind: Kind
     spec: dict[str, Any]
-    """As Vega-Lite has it."""
+    """The Vega-Lite specification."""
     sources: tuple[Path, ...] = ()
     evaluations: tuple[tuple[str, Evaluation], ...] = ()
-    """What was drawn, under the labels that it has in the picture."""
+    """What was drawn, with the labels in the picture."""
     warnings: tuple[str, ...] = ()
     notes: Notes = field(default_factory=Notes.keeping)
     output: Path | None = None
@@ -47,8 +47,8 @@ class Figure:
         height: float | None = None,
         dpi: int = DPI,
     ) -> Path:
-        """Write it: .png, .svg, .pdf, .html (which needs no network) or .vl.json; `kind` where the name does not say
-        which. Width and height are in points."""
+        """Write it: .png, .svg, .pdf, .html (which needs no network) or .vl.json; `kind` if the name does not say so.
+        Width and height are in points."""
         target = Path(out)
         refuse_overwriting(self.sources, [Output(target)])
         save(self.spec, target, kind or kind_of(target), width=width, height=height, dpi=dpi)
@@ -76,7 +76,7 @@ class Figure:
         ]
         return Table(columns, [*rows])
 
-    # Not by inheritance: a notebook would show the table instead of the picture.
+    # Not inherited: a notebook would show the table instead of the picture.
     overview = Tabular.overview
     to_pandas = Tabular.to_pandas
     to_polars = Tabular.to_polars
@@ -104,7 +104,7 @@ def plot(
 
     comparison: bars of all metrics; distribution: of samples' scores; paired: case by case between two evaluations;
     passk: all of k trials succeed. What is null is a gap, never a bar of zero. `labels` are names for the evaluations,
-    in order, as a list or parted by commas. Secrets in names are replaced, unless `redact` is False. `.save(FILE)`
+    in order, as a list or separated by commas. Secrets in names are replaced, unless `redact` is False. `.save(FILE)`
     writes the picture."""
     refuse_other("kind", kind, get_args(Kind))
     paths = [path_at(each) for each in sources]
@@ -114,12 +114,13 @@ def plot(
         raise UsageError(f"nothing to draw: no input has a stored result or a score{notes.unread_words()}")
     asked = [full_address(name) for name in listed(metrics)]
     try:
+        # CSV, so that a label in quotes may contain a comma.
         words = [name.strip() for row in csv.reader(listed(labels)) for name in row]
     except csv.Error:
-        raise UsageError("labels are names parted by commas; a line break or a very long name is none") from None
+        raise UsageError("labels must be names separated by commas, without line breaks") from None
     named = label_names(found, words)
     drawn = figure(kind, found, named, asked, title, cluster)
     if redact:
-        drawn = Redactor().value(drawn)  # names of runs, metrics and cases stand in it
+        drawn = Redactor().value(drawn)  # it contains names of runs, metrics and cases
     drawn_of = tuple(zip(named, found, strict=True))
     return Figure(kind, drawn, tuple(paths), drawn_of, tuple(warnings_of(found)), notes)

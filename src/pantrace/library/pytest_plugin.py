@@ -1,4 +1,4 @@
-"""The pytest fixture `pantrace_eval`: evaluate recordings in a test, which fails when they are not good enough."""
+"""The pytest fixture `pantrace_eval`: evaluate recordings in a test, which fails if they are not good enough."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def pantrace_eval(tmp_path: Path) -> Callable[..., Results]:
-    """A function that evaluates recordings by a plan and lets the test fail unless they pass.
+    """A function that evaluates recordings by a plan and makes the test fail unless they pass.
 
-    pantrace_eval("runs/", plan="eval.toml") takes all that `pantrace.evaluate` takes, and `profile`, `min_pass_rate`
-    and `complete` of the gate; `gate=False` only evaluates. It gives the results, for assertions of your own."""
+    pantrace_eval("runs/", plan="eval.toml") takes the arguments of `pantrace.evaluate`, and `profile`, `min_pass_rate`
+    and `complete` of the gate; `gate=False` only evaluates. It returns the results, for your own assertions."""
     made: list[Path] = []
 
     def evaluated(
@@ -30,7 +30,7 @@ def pantrace_eval(tmp_path: Path) -> Callable[..., Results]:
         out: str | PathLike[str] | None = None,
         **options: Any,
     ) -> Results:
-        # Loaded when the fixture is used: every run of pytest imports this file.
+        # Imported late: every run of pytest in the environment imports this file, whether it uses the fixture or not.
         from pantrace.errors import PantraceError
 
         from .evaluate import evaluate

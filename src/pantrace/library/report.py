@@ -12,19 +12,19 @@ from pantrace.engine.overwriting import Output, refuse_overwriting
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.select import Selection
 from pantrace.engine.table import Table, Tabular
-from pantrace.errors import NothingWritten, UsageError
+from pantrace.errors import NothingWritten, ReadError, UsageError
 from pantrace.model import Sample
 from pantrace.normalise.secrets import Redactor
 from pantrace.places import path_at
 from pantrace.viewer import write_report
 from pantrace.wire.output import writing
 
-from .shown import Wanted, gather
+from .shown import LEFT_OUT, Wanted, gather
 
 
 @dataclass(repr=False)
 class ReportFile(Tabular):
-    """A report that was written. It can stand wherever a path can."""
+    """A report that was written. It can be used wherever a path can."""
 
     path: Path
     runs: int
@@ -34,7 +34,7 @@ class ReportFile(Tabular):
     remarks: list[str]
     notes: Notes
     replaced: int = 0
-    """Secrets that were taken out."""
+    """Number of secrets that were replaced."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -77,6 +77,7 @@ def report(
         raise UsageError(f"{target}: the name must end in .html or .md")
     refuse_overwriting(paths, [Output(target)])
     chosen = selection if selection is not None else Selection()
+    # A misspelt id is found before the report is built, which may take minutes.
     chosen.look_up(lambda: read_pile(paths, format=format, notes=Notes.keeping()).samples)
     wanted = Wanted(
         paths=paths,
@@ -100,6 +101,10 @@ def report(
         else:
             index = write_report(shown, file, max_size=max_size)
             samples, dropped = sum(run["samples"] for run in index["runs"]), index["dropped"]
+        # Raised inside `writing`, so that no empty file is left behind.
+        lost = [note for run in shown.runs for note in run.notes if note.startswith(LEFT_OUT)]
+        if not samples and lost:
+            raise ReadError(lost[0].removeprefix(LEFT_OUT))
         if not samples and (failed_only or chosen.narrows):
             what = "none of the samples failed" if failed_only and not chosen.sessions else "no sample was chosen"
             raise NothingWritten(f"{what}, so no report was written")

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 import msgspec
 
 from pantrace.engine.comparative import compare_evaluated
-from pantrace.engine.decided_words import verdict_words
-from pantrace.engine.denominator import denominator_words
 from pantrace.engine.intake import Done
 from pantrace.engine.judge import Bench
 from pantrace.engine.measure import Row, row
-from pantrace.engine.plan import GateTable, Ready
-from pantrace.engine.reports import decided_samples, estimate_words
+from pantrace.engine.plan import Ready
+from pantrace.engine.reports import decided_samples
 from pantrace.engine.summary import EvalSummary, summarise
 from pantrace.engine.table import Table, Tabular
 from pantrace.errors import ReadError, UsageError
 from pantrace.model import RunHeader, Sample
 from pantrace.places import path_at
 from pantrace.store import RunDirectory, query
-from pantrace.wire.toml import parse
 
-from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table
+from .gate import Gate, against_baseline, both, decide_as_planned, decide_by_profile, decision_table, planned_gate
 from .scores import Scores
 from .sources import listed
 
 
 class Results(Tabular):
-    """What an evaluation left behind in its run directory. It can stand wherever a path can: in `compare`, `plot`,
+    """The results of an evaluation in its run directory. They can be used wherever a path can: in `compare`, `plot`,
     `report`, `measure`."""
 
     def __init__(
@@ -44,21 +41,22 @@ class Results(Tabular):
     ):
         self.path = path_at(path)
         self.done = done
-        """What this evaluation measured and reused; None where the directory was only opened."""
+        """What this evaluation measured and reused; None if the directory was only opened."""
         self.judging = judging
         self.ready = ready
         self.broken: list[ReadError] = done.notes.broken if done is not None else []
         """Records that could not be read in this evaluation."""
+        # Opened at once: a path that is no run directory must fail here, not at the first use.
         content = RunDirectory.open(self.path).content
         self.header: RunHeader = content.run
         self.plan: str = content.plan
-        """The text of the plan; empty where there was none."""
+        """The text of the plan; empty if there was none."""
 
     def __fspath__(self) -> str:
         return str(self.path)
 
     def __iter__(self) -> Iterator[Sample]:
-        """The samples, each with the scores that came with it and those of the evaluation; read anew each time."""
+        """The samples, each with its stored scores and those of the evaluation; read from disk each time."""
         return RunDirectory.open(self.path).samples()
 
     @property
@@ -81,7 +79,7 @@ class Results(Tabular):
         return decision_table(decided_samples(self.path))
 
     def query(self, sql: str) -> Table:
-        """Ask a question in SQL; docs/store.md lists the tables."""
+        """Run an SQL query; docs/store.md lists the tables."""
         names, rows = query(self.path, sql)
         kinds = [_kind(row[place] for row in rows) for place in range(len(names))]
         plain = [[_plain(value, kind) for value, kind in zip(row, kinds, strict=True)] for row in rows]
@@ -101,20 +99,22 @@ class Results(Tabular):
     ) -> Gate:
         """Whether the run is good enough: by a profile, no worse than a baseline, or both.
 
-        With neither, the decisions of the evaluation count, and the plan says how many samples must pass. Otherwise all
-        must pass unless `min_pass_rate` says less. What could not be decided does not pass; with `complete`, nor does
-        a run that lacks a case."""
+        With neither, the decisions of the evaluation count. The plan's `[gate]` says how many must pass and whether a
+        case may be missing, unless `min_pass_rate` or `complete` says otherwise; without either, all must pass. What
+        could not be decided does not pass, nor does an evaluation that has not ended; with `complete`, nor does a run
+        that lacks a case."""
         if baseline is None and (listed(metrics) or cluster or not (isinstance(margins, Iterable) and not [*margins])):
             raise UsageError("margins, metrics and cluster need a baseline")
-        # Before anything is decided: a baseline that cannot be compared with is an error, not a decision.
+        # First, before anything is decided: a baseline that cannot be compared is an error, not a decision.
+        # Computed before `decide_by_profile`, which writes decisions into the directory.
         against = None
         if baseline is not None:
             given = [margins] if isinstance(margins, (str, float, int)) else [*margins]
             against = against_baseline(self.path, baseline, margins=given, metrics=listed(metrics), cluster=cluster)
         if profile is not None:
-            rate = 1.0 if min_pass_rate is None else min_pass_rate
-            known = listed(calibrations)
-            found = decide_by_profile(self.path, profile, min_pass_rate=rate, complete=complete, calibrations=known)
+            found = decide_by_profile(
+                self.path, profile, min_pass_rate=min_pass_rate, complete=complete, calibrations=listed(calibrations)
+            )
         elif against is not None:
             return against
         else:
@@ -122,26 +122,17 @@ class Results(Tabular):
         return found if against is None else both(found, against)
 
     def as_planned(self, summary: EvalSummary, *, min_pass_rate: float | None = None, complete: bool = False) -> Gate:
-        """The gate of the evaluation itself, by numbers that were asked for before."""
+        """The gate of the evaluation itself, from an existing summary."""
         used = {each.profile for each in summary.decisions}
         profiles = self.ready.profiles.values() if self.ready is not None else ()
         return decide_as_planned(
             self.path,
             summary,
-            self._planned_gate(),
+            planned_gate(self.path),
             min_pass_rate=min_pass_rate,
             complete=complete or any(each.complete for each in profiles if each.name in used),
             calibrations=self.ready.calibrations if self.ready is not None else None,
         )
-
-    def _planned_gate(self) -> GateTable | None:
-        if self.ready is not None:
-            return self.ready.plan.gate
-        try:
-            table = parse(self.plan).get("gate")
-        except tomllib.TOMLDecodeError:  # an eval_config.yaml, which has no gate
-            return None
-        return None if table is None else msgspec.convert(table, GateTable)
 
     def to_dict(self, summary: EvalSummary | None = None) -> dict[str, Any]:
         """What was done, summary and decisions, as `pantrace eval --json` prints them. A directory that was only opened
@@ -163,22 +154,8 @@ class Results(Tabular):
 
     def overview(self) -> Table:
         """The measures with a number, each as its mean over cases with a 95 % interval."""
-        summary = self.summary
-        rows, silent = [], []
-        for each in summary.metrics:
-            if each.headline and each.estimate is not None:
-                rows.append((each.metric, each.scored, estimate_words(each.estimate, each.unit, scored=each.scored)))
-            elif each.headline:
-                silent.append(each.metric)
-        decided = [verdict_words(each) for each in summary.decisions]
-        notes = [f"without a number: {', '.join(silent)}"] if silent else []
-        notes += [denominator_words(summary.denominator), *(f"left out: {error}" for error in self.broken)]
-        return Table(
-            {"metric": str, "scored": int, "mean [95 %]": str},
-            [*rows],
-            sentence="; ".join(decided) or f"{summary.samples} samples, none decided",
-            notes=notes,
-        )
+        found = self.summary.overview()
+        return replace(found, notes=[*found.notes, *(f"left out: {error}" for error in self.broken)])
 
 
 def _counts(done: Done) -> dict[str, Any]:
@@ -189,6 +166,7 @@ def _counts(done: Done) -> dict[str, Any]:
 
 def _kind(values: Iterator[Any]) -> type:
     found = {type(value) for value in values if value is not None}
+    # A column of SQL may mix types in rows: the widest that holds all of them, so that pandas gets one.
     if found == {bool}:
         return bool
     if found and found <= {int, bool}:

@@ -1,4 +1,4 @@
-"""Put questions to agents, record what they do, and evaluate it, as `pantrace run` does."""
+"""Ask agents questions, record what they do, and evaluate it, as `pantrace run` does."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def run(
     selection: Selection | None = None,
     on_sample: Callable[[Sample], None] = lambda _: None,
 ) -> RunResult:
-    """Put questions to an agent, record what it does, and evaluate it into the run directory `out`.
+    """Ask an agent questions, record what it does, and evaluate it into the run directory `out`.
 
-    The dataset is anything that holds cases: eval sets, a table with a question in each row, recordings whose first
+    The dataset is anything with cases: eval sets, a table with a question in each row, recordings whose first
     prompts are asked again. The agent is a function that takes a question, or what `--agent` takes: "claude",
-    "cmd:python agent.py {question}", "openai:gpt-4.1-mini". Several by name take turns and are compared. What is not
-    said is the plan's, else as `pantrace run` has it. Call it again after an interruption and it continues."""
+    "cmd:python agent.py {question}", "openai:gpt-4.1-mini". Several agents by name take turns and are compared. Other
+    values come from the plan, or are `pantrace run`'s defaults. After an interruption, call it again to continue."""
     given = {
         "trials": trials,
         "jobs": jobs,
@@ -97,7 +97,7 @@ def run(
     }
     named = {} if agent is None else agent if isinstance(agent, Mapping) else {"": agent}
     notes = Notes.keeping()
-    # Read before anybody is asked: a plan that cannot be used is no news for afterwards.
+    # Read before any agent is asked: a broken plan must not be found out hours later.
     planned = read_plan(plan) if evaluate else None
     if planned is not None:
         readiness(planned)
@@ -121,16 +121,17 @@ def run(
 
 
 def readiness(planned: Planned) -> None:
-    """Raise what the evaluation would fail for, before agents have worked for hours: its extra, a judge's key."""
+    """Fail now for what the evaluation would fail for after agents have worked for hours: an extra, a judge's key."""
     try:
         require_analysis()
     except MissingExtra as error:
+        # Recording needs no extra, so the work need not wait for an installation.
         raise UsageError(f"{error} (or --no-eval: record now, evaluate later)") from None
     reach(planned.plan.judge.models, planned.plan.judge.base_url, asking=True)
 
 
 def spec_of(agent: Agent) -> str:
-    """An agent in the words of `--agent`; a function by the place where it can be found."""
+    """An agent as `--agent` names it; a function by its import path."""
     if isinstance(agent, str):
         return agent
     place = f"{getattr(agent, '__module__', None)}:{getattr(agent, '__qualname__', '')}"
@@ -138,6 +139,7 @@ def spec_of(agent: Agent) -> str:
         found = function(place)
     except UsageError:
         found = None
+    # A lambda or a nested function has no import path, by which a continued run could find it again.
     if found is not agent:
         raise UsageError(f"{agent!r} cannot be an agent: give a function that is defined at the top of a module")
     return f"python:{place}"
@@ -159,9 +161,10 @@ def record(
     notes: Notes,
     on_sample: Callable[[Sample], None],
 ) -> list[Ran]:
-    """Put the cases to the agents and record what they do. `given` goes before what the plan says of runs."""
+    """Give the cases to the agents and record what they do. `given` takes precedence over the plan."""
     loaded, _, folder = load_plan(Path(plan) if plan is not None else None)
     table = replace(loaded.run, **{name: value for name, value in given.items() if value is not None})
+    # The caller's agents replace the plan's, they are not added to them.
     named = agents or table.agents or ({"": table.agent} if table.agent else {})
     if not named:
         raise UsageError("no agent to run: name one with --agent, or in [run] of the plan")
@@ -174,6 +177,7 @@ def record(
     cases = list(questions(chosen, follow_up=table.follow_up))
     if not cases and selection is not None and selection.found_nothing:
         raise UsageError(selection.found_nothing)
+    # A path in the plan is relative to the plan, one of the caller to the current folder.
     fixtures = given["fixtures"] or (str(folder / table.fixtures) if table.fixtures else None)
     conditions = Conditions(
         folder=out / WORKSPACES,
@@ -208,6 +212,7 @@ def record(
             on_sample=on_sample,
         )
 
+    # A receiver only on request: it opens a port.
     if not collect:
         return put(conditions)
     with collecting(out / WORKSPACES / "collected") as receiver:
@@ -223,16 +228,17 @@ def _user(table: RunTable) -> SimulatedUser | None:
         raise UsageError(f"--user {table.user}: {str(error).replace('the judge', 'it')}") from None
     (name,) = reached.models
     key = reached.keys[name.partition(":")[0]]
+    # A new one for each question, because connections belong to one event loop.
     return SimulatedUser(name, lambda: Provider(name, key=key, base_url=reached.base_url), table.max_turns)
 
 
 def evaluate_recorded(planned: Planned, ran: Ran, on_sample: Callable[[Sample], None] = lambda _: None) -> Results:
-    """Evaluate what was recorded of one agent, beside its recordings."""
+    """Evaluate one agent's recordings, next to them."""
     return evaluate_planned(planned, [ran.recordings], ran.out, planned.judge_table(), on_sample=on_sample)
 
 
 def run_result(ran: Sequence[Ran], results: Sequence[Results], notes: Notes) -> RunResult:
-    """All of it; several agents that were evaluated are compared."""
+    """The result; several evaluated agents are compared."""
     compared = None
     if len(results) > 1:
         compared = compare_sources([(str(each.path), [each.path]) for each in results])

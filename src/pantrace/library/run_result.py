@@ -1,4 +1,4 @@
-"""What came of putting questions to agents."""
+"""The result of running agents."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .results import Results
 
 @dataclass(repr=False)
 class RunResult(Tabular):
-    """What agents did, and how it was evaluated. With one agent it can stand wherever its run directory can."""
+    """What agents did, and its evaluation. With one agent it can be used wherever its run directory can."""
 
     agents: list[Ran]
     """Trials, tokens and cost of each agent, and where its recordings are."""
     results: list[Results] = field(default_factory=list)
-    """The evaluation of each agent; empty where nothing was to be evaluated."""
+    """The evaluation of each agent; empty if nothing was evaluated."""
     comparison: Comparisons | None = None
-    """Of several agents: each against the first."""
+    """For several agents: each compared with the first."""
     notes: Notes = field(default_factory=Notes.keeping)
 
     @property
@@ -45,8 +45,9 @@ class RunResult(Tabular):
         return str(self.agents[0].out)
 
     def gate(self, *, min_pass_rate: float | None = None) -> Gate:
-        """Whether the one agent is good enough. A run of which trials are left does not pass."""
+        """Whether the only agent is good enough. A run with trials left does not pass."""
         decided = self.result.gate(min_pass_rate=min_pass_rate)
+        # A gate fails closed: the trials that were not run might have failed.
         if self.complete:
             return decided
         return Gate(passed=None, sentence="gate: not every trial was run, which is not a pass")
@@ -55,6 +56,7 @@ class RunResult(Tabular):
         """What was run, as `pantrace run --json` prints it: with one agent beside its evaluation, with several each
         with its own."""
         agents = [ran_as_plain(each) for each in self.agents]
+        # With one agent the document is that of `eval`, so that scripts read both in the same way.
         if len(self.results) == 1:
             return {**self.result.to_dict(), "agents": agents}
         for each, found in zip(agents, self.results, strict=False):
@@ -86,12 +88,12 @@ class RunResult(Tabular):
 
 
 def _tokens(ran: Ran) -> int | None:
-    """The tokens that were told; None where nobody told any: no agent that reports tokens used none."""
+    """The reported tokens; None if none were reported, since a run that used no tokens does not exist."""
     return ran.tokens or None
 
 
 def _cost(ran: Ran) -> float | None:
-    """What is known of the cost; None where nobody knows that of any trial."""
+    """The known cost; None if no trial's cost is known."""
     return None if ran.unpriced and not ran.usd else ran.usd
 
 

@@ -1,4 +1,4 @@
-"""Scores: what metrics or judges said of samples."""
+"""Scores: the results of metrics or judges for samples."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pantrace.engine.table import Table, Tabular
 from pantrace.errors import ReadError
 from pantrace.metrics import ALIASES, measure_named
 from pantrace.model import in_words
+from pantrace.wire.plural import few
 
 _COLUMNS: dict[str, type] = {
     "run": str,
@@ -34,24 +35,24 @@ _COLUMNS: dict[str, type] = {
 
 @dataclass(repr=False)
 class Scores(Tabular):
-    """Scores of samples or of their turns; iterate them, or take them as a table with one row for each number."""
+    """Scores of samples or of their turns; iterate over them, or get a table with one row for each number."""
 
     measured: list[Row]
     """One for each metric and sample."""
     metrics: Sequence[Chosen] = ()
     """The metrics that were measured."""
     wanted: Sequence[str] = ()
-    """Metrics and measures that were asked for by name."""
+    """Metrics and measures that the caller named."""
     broken: list[ReadError] = field(default_factory=list)
     """Records that could not be read and are left out."""
     notes: list[str] = field(default_factory=list)
-    """What a reader should know: references that were not met, metrics that could not be run."""
+    """Remarks for the reader: references without a run, metrics that could not be run."""
     judging: dict[str, Any] | None = None
-    """Of judges: calls, tokens, cost, and why scores are missing."""
+    """For judges: calls, tokens, cost, and why scores are missing."""
 
     @property
     def rows(self) -> list[Row]:
-        """The scores that were asked for: of a metric all measures together, of a measure that was named only it."""
+        """The scores that the caller named: a metric with all its measures, a named measure alone."""
         return [*only_measures(self.measured, self.wanted)] if self.wanted else self.measured
 
     def __iter__(self) -> Iterator[Row]:
@@ -61,7 +62,7 @@ class Scores(Tabular):
         return len(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """All scores whole. Of judges with a summary, as `pantrace judge --json` prints them; `pantrace measure --json`
+        """All scores in full; for judges with a summary, as `pantrace judge --json` prints them. `measure --json`
         prints the list alone."""
         names = Row.__struct_fields__
         scores = [{name: getattr(each, name) for name in names} for each in self.rows]
@@ -69,13 +70,15 @@ class Scores(Tabular):
 
     def table(self) -> Table:
         """One row for each number: a metric with several measures has a row for each of them. `value` is the number
-        (1 and 0 for true and false), `text` what is no number."""
+        (1 and 0 for true and false), `text` a value that is not a number."""
         return Table(_COLUMNS, [line for each in self.rows for line in _lines(each)], notes=self._remarks())
 
     def overview(self) -> Table:
-        """One row for each measure: the mean over cases, and what all samples come to together."""
+        """One row for each measure: the mean over cases, and the pooled value over all samples."""
+        # Stored results for a subset (with labels) are no samples' scores, and would distort the mean.
         found = Overview(self.metrics).add_all(each for each in self.measured if not each.details.get("labels"))
         rows, silent = [], []
+        # Aliases (cost, tokens) stand for the full address.
         for line, moments, total in found.shown(
             [*self.wanted, *(ALIASES[name] for name in self.wanted if name in ALIASES)]
         ):
@@ -88,7 +91,7 @@ class Scores(Tabular):
         columns = {"metric": str, "scored": int, "mean": str, "lowest": str, "highest": str, "pooled": str}
         samples = len({(each.run, each.sample, each.epoch) for each in self.measured if each.sample is not None})
         without = [f"without a number: {', '.join(silent)}"] if silent else []
-        sentence = f"{samples:,} {'sample' if samples == 1 else 'samples'}, {len(rows)} measures with a number"
+        sentence = f"{few(samples, 'sample')}, {few(len(rows), 'measure')} with a number"
         return Table(columns, [*rows], sentence=sentence, notes=[*without, *self._remarks()])
 
     def _remarks(self) -> list[str]:
@@ -106,6 +109,7 @@ def _lines(row: Row) -> Iterator[tuple[Any, ...]]:
     for address, value in numbers:
         known = measure_named(address) if ours else None
         is_number = isinstance(value, (int, float))
+        # A scored metric may have a measure without a number: that one does not apply.
         missing = "not_applicable" if row.status == "scored" else row.status
         yield (
             row.run,

@@ -30,16 +30,20 @@ from pantrace.wire.progress import current_progress
 T = TypeVar("T")
 
 COMPARED = 6
-"""Runs of which each is held against each other; of more, each against the first."""
+"""Up to this many runs, each is compared with each other; with more, each with the first."""
 FEW = 5
-"""Values below which a mean is shown without its interval."""
+"""With fewer values, a mean is shown without its interval."""
 MAIN = 4
-"""Measures that the list of runs shows."""
+"""Number of measures that the list of runs shows."""
+
+
+LEFT_OUT = "Left out: "
+"""How a remark about samples that could not be read begins."""
 
 
 @dataclass
 class Wanted:
-    """Which runs and samples are to be shown, and how."""
+    """Which runs and samples to show, and how."""
 
     paths: Sequence[Path]
     format: str | None = None
@@ -47,14 +51,14 @@ class Wanted:
     sample: tuple[str, ...] = ()
     failed_only: bool = False
     redactor: Redactor | None = field(default_factory=Redactor)
-    """Takes secrets out of all that is shown; None: it is shown as it is."""
+    """Replaces secrets in everything that is shown; None: nothing is replaced."""
     replaced: int = 0
-    """Secrets that were taken out so far."""
+    """Number of secrets replaced so far."""
     drawing: bool = True
     on_sample: Callable[[Sample], None] = lambda _: None
 
     def clean(self, shown: T) -> T:
-        """Any struct of the model, or plain data, as it is to be shown."""
+        """Any struct of the model, or plain data, without secrets."""
         if self.redactor is None:
             return shown
         found, replaced = self.redactor.record(shown)
@@ -63,7 +67,7 @@ class Wanted:
 
 
 def gather(wanted: Wanted, notes: Notes) -> Shown:
-    """The runs that lie at these paths. Their samples are read when they are packed."""
+    """The runs at these paths. Their samples are read when they are packed."""
     sources = find_sources(wanted, notes)
     if (watched := current_progress()) is not None:
         watched.expect(place for source in sources for place, _, _ in source.places)
@@ -87,7 +91,7 @@ def gather(wanted: Wanted, notes: Notes) -> Shown:
 
 @dataclass(frozen=True)
 class Source:
-    """One run: an evaluation's directory, a file that holds a run, or a pile of files with one sample each."""
+    """One run: an evaluation's directory, a file with a run, or many files with one sample each."""
 
     name: str
     places: tuple[tuple[Path, Format, str], ...]
@@ -100,8 +104,8 @@ class Source:
 
 
 def find_sources(wanted: Wanted, notes: Notes) -> list[Source]:
-    """What is to be read; an error where there is nothing. Each file that holds several samples is a run of its own;
-    files of one sample each are one run for each path given."""
+    """What to read; an error if there is nothing. Each file with several samples is a separate run; files with one
+    sample each form one run for each path given."""
     found: list[Source] = []
     for path in wanted.paths:
         piles: dict[str, list[tuple[Path, Format, str]]] = {}
@@ -113,6 +117,7 @@ def find_sources(wanted: Wanted, notes: Notes) -> list[Source]:
         for pile in piles.values():
             common = Path(os.path.commonpath([place.absolute() for place, _, _ in pile]))
             found.append(Source(common.name or str(path), tuple(pile), path))
+    # Better an error than a page without samples.
     if not found:
         where = ", ".join(map(str, wanted.paths))
         raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
@@ -120,7 +125,7 @@ def find_sources(wanted: Wanted, notes: Notes) -> list[Source]:
 
 
 def _told_apart(sources: Sequence[Source]) -> list[str]:
-    """A name for each source that no other has: its own, with as many folders in front as it takes."""
+    """A unique name for each source: its own, with as many folders in front as necessary."""
     folders = [each.path.absolute().parts[:-1] for each in sources]
     names = [each.name for each in sources]
     for depth in range(1, max(map(len, folders), default=0)):
@@ -178,7 +183,7 @@ def _shown_run(
 
 
 def _paced(samples: Iterator[ShownSample], source: Source) -> Iterator[ShownSample]:
-    """The same samples; whoever watches is told when the first is wanted and when all are read."""
+    """The same samples; the progress display is told when reading starts and ends."""
     watched = current_progress()
     if watched is not None:
         watched.begin(source.path)
@@ -188,9 +193,12 @@ def _paced(samples: Iterator[ShownSample], source: Source) -> Iterator[ShownSamp
 
 
 def _roots(source: Source, directory: RunDirectory | None) -> tuple[Path, ...]:
-    """Folders that the person named, or that the evaluation was given."""
+    """Folders that the user named, or that the evaluation was given: only there may pictures be opened."""
     if directory is not None:
-        named = [Path(text) for each in directory.header.dataset.get("inputs", []) if not is_url(text := str(each))]
+        given = directory.header.dataset.get("inputs")
+        # The header is free-form: somebody may have put anything there.
+        texts = map(str, given) if isinstance(given, list) else ()
+        named = [Path(text) for text in texts if not is_url(text)]
         return tuple(each if each.is_dir() else each.parent for each in named)
     return tuple({place if place.is_dir() else place.parent for place, _, _ in source.places})
 
@@ -206,7 +214,7 @@ def _samples(
                 each.decisions,
                 len(each.scores),
             )
-            for each in directory.results(lambda error: remarks.append(wanted.clean(f"Left out: {error}")))
+            for each in directory.results(lambda error: remarks.append(wanted.clean(f"{LEFT_OUT}{error}")))
         )
     else:
         results = map(ShownSample, run.samples)
@@ -214,17 +222,18 @@ def _samples(
     for shown in results:
         if wanted.sample and shown.sample.id not in wanted.sample:
             continue
+        # Selected one by one, because decisions and scores come with the sample here.
         if not any(wanted.selection.wanted([shown.sample])):
             continue
         if wanted.failed_only and not _failed(shown):
             continue
         wanted.on_sample(shown.sample)
         yield ShownSample(wanted.clean(shown.sample), wanted.clean(shown.decisions), shown.made)
-    remarks += [wanted.clean(f"Left out: {error}") for error in own.broken]
+    remarks += [wanted.clean(f"{LEFT_OUT}{error}") for error in own.broken]
 
 
 def _failed(shown: ShownSample) -> bool:
-    """Whether a sample did not pass, as far as anybody says: decided, as its outcome says, or by a grade."""
+    """Whether a sample did not pass, by its decisions, its outcome or a grade."""
     from pantrace.viewer.table import status_of
 
     outcome = shown.sample.trajectory.outcome if shown.sample.trajectory is not None else None
@@ -237,7 +246,7 @@ def _failed(shown: ShownSample) -> bool:
 
 
 def _evaluations(wanted: Wanted, remarks: list[str]) -> list[Evaluation]:
-    """The numbers over whole runs; where samples are chosen or secrets hidden, they are still those of the whole."""
+    """The numbers over whole runs, even if only some samples are shown."""
     try:
         found = read_evaluations(wanted.paths, format=wanted.format, notes=Notes.keeping())
         for each in found:
@@ -251,7 +260,7 @@ def _evaluations(wanted: Wanted, remarks: list[str]) -> list[Evaluation]:
 
 
 def _evaluation(source: Source, evaluations: Sequence[Evaluation]) -> Evaluation | None:
-    """The numbers of a run; files of one sample each were counted together under the path that was given."""
+    """The numbers of a run; files with one sample each were counted together, under the path that was given."""
     named = {str(source.path)} if len(source.places) == 1 else {str(source.root)}
     return next((each for each in evaluations if each.path in named and each.format == source.places[0][1].name), None)
 
@@ -261,7 +270,7 @@ def _measures(evaluation: Evaluation) -> list[dict[str, Any]]:
     for name, values in evaluation.metrics.items():
         estimate, scale = within(values.estimate, values.bounds) if values.estimate else None, values.scale
         if estimate is not None and estimate.n < FEW and estimate.method == "t":
-            estimate = msgspec.structs.replace(estimate, low=None, high=None)  # so wide that it only distracts
+            estimate = msgspec.structs.replace(estimate, low=None, high=None)  # too wide to be of use
         found.append(
             {
                 "name": name,
@@ -281,7 +290,7 @@ def _measures(evaluation: Evaluation) -> list[dict[str, Any]]:
             }
         )
     ranked = [each for each in found if each["value"] is not None]
-    # Shares of yes and what has a scale say most about a run.
+    # Pass rates and measures with a scale say most about a run.
     ranked.sort(key=lambda each: (not each["share"], each["scale_high"] is None))
     for each in ranked[:MAIN]:
         each["main"] = True
@@ -291,7 +300,7 @@ def _measures(evaluation: Evaluation) -> list[dict[str, Any]]:
 def _plots(
     evaluation: Evaluation, measures: Sequence[dict[str, Any]], wanted: Wanted, remarks: list[str]
 ) -> list[Plot]:
-    """How the main measures spread, and how often all trials of a case pass where cases were tried several times."""
+    """The distribution of the main measures, and pass^k if cases were tried several times."""
     main = [each["name"] for each in measures if each.get("main") and each["n"] >= FEW]
     found = [plot for name in main for plot in _drawn("distribution", [evaluation], wanted, remarks, name)]
     tried = [name for name in main if any(len(each) > 1 for each in evaluation.metrics[name].passes.values())]
@@ -314,11 +323,13 @@ def _comparisons(
     for source in sources:
         run = _opened(source, Notes.keeping())
         try:
+            # Read a second time: packing has consumed the samples, and keeping them would need too much memory.
             sides.append(side_of(run, run.samples))
         except PantraceError as error:
             remarks.append(wanted.clean(f"Not compared: {source.name}: {error}"))
             return []
     found = []
+    # The number of pairs grows quadratically, and so does the page.
     for first in range(len(sides) if len(sides) <= COMPARED else 1):
         for second in range(first + 1, len(sides)):
             try:
@@ -341,12 +352,12 @@ def _drawn(
 ) -> list[Plot]:
     try:
         names = label_names(evaluations, ())
-        # Names of runs, metrics and cases stand in the picture and in its titles, where nobody would look for them.
+        # The picture and its title contain names of runs, metrics and cases, which may contain secrets, too.
         drawn = wanted.clean(figure(kind, evaluations, names, [metric] if metric else []))
         return [Plot(wanted.clean(f"{kind} of {metric}") if metric else kind, render(drawn, "svg"))]
     except MissingExtra as error:
-        if (told := f"No plots: {error}") not in remarks:
-            remarks.append(told)
+        if (remark := f"No plots: {error}") not in remarks:
+            remarks.append(remark)
     except UsageError:
         pass  # there is nothing to draw
     return []

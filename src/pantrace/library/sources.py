@@ -1,9 +1,11 @@
-"""Sources: what the functions of the library take: paths, run directories, runs that were read or made before."""
+"""Sources of the library's functions: paths, run directories, and runs in memory."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,28 +20,48 @@ from pantrace.model import Run, Sample
 from pantrace.places import path_at
 
 Recordings = str | PathLike[str] | Run
-"""A file, a directory, a run directory, an object of these (what `evaluate` gives), or a run."""
+"""A file, a directory, a run directory, the result of `evaluate`, or a run."""
 
 T = TypeVar("T")
 
 
 def listed(given: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
-    """One name or several, as a list: a single text is no list of letters."""
+    """One name or several, as a list: a single string is one name, not a list of letters."""
     return [fspath(given)] if isinstance(given, (str, PathLike)) else [fspath(each) for each in given]
 
 
 def refuse_other(name: str, given: object, allowed: Sequence[str]) -> None:
-    """A UsageError where a word is none of those that an option knows: a misspelt one must not mean another."""
+    """Raise a UsageError if a word is not allowed: a misspelt one must not silently mean another."""
     if given not in allowed:
         close = get_close_matches(str(given), allowed, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"it is one of {', '.join(allowed)}"
         raise UsageError(f"{name}={given!r}: {hint}")
 
 
+_SEVERAL = {"rubric": "rubrics", "margin": "margins", "metric": "metrics"}
+"""Options that can be repeated; in Python one argument takes all of them."""
+
+
+@contextmanager
+def in_python_words() -> Iterator[None]:
+    """A UsageError from here names arguments of Python (`split=NAME`) where it names options of a command."""
+
+    def argument(found: re.Match[str]) -> str:
+        name = found[1].replace("-", "_")
+        return _SEVERAL.get(name, name) + ("=" if found[2] else "")
+
+    try:
+        yield
+    except UsageError as error:
+        # An option is followed by its value: a word in capitals, or in quotes.
+        raise UsageError(re.sub(r"(?<![\w-])--([a-z][a-z-]*)( (?=[A-Z'\"]))?", argument, str(error))) from None
+
+
 def pile_of(sources: Sequence[Recordings], format: str | None, notes: Notes) -> Run:  # noqa: A002
-    """All of them as one run. Broken records are left out, and noted."""
+    """All sources as one run. Broken records are left out and noted."""
     if not sources:
         raise UsageError("name what to read: a file, a directory or a run")
+    # A single run keeps its own name and header.
     if len(sources) == 1 and isinstance(sources[0], Run):
         notes.reading = sources[0].name
         return sources[0]
@@ -77,7 +99,7 @@ def select(
 
 
 def outside_loop(work: Callable[[], T]) -> T:
-    """Do work that needs an event loop of its own; in a notebook, where one is running already, in a thread."""
+    """Do work that needs its own event loop; in a notebook, where one is running already, in a thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -100,7 +122,7 @@ def engine_for(
     on_start: Callable[[str], None],
     task: type,
 ) -> Executor:
-    """Who does such a task. Runs that are held in memory are not sent to other processes."""
+    """The executor for such a task. Runs in memory are never sent to other processes."""
     if any(isinstance(each, Run) for each in sources):
         return InProcess()
     return engine.for_pile(paths_of(sources), selection if selection is not None else Selection(), on_start, task)

@@ -1,4 +1,4 @@
-"""What a run took in all, beside what counts as its own."""
+"""What a run cost in all, including what does not count as its own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from pantrace.model import Trajectory, Usage, add_usage, all_trajectories, is_st
 
 
 def usage_spent(trajectory: Trajectory) -> Usage | None:
-    """Tokens and cost of all that was paid for: sub-agents, branches that were given up and interrupted responses
-    included. What graders and simulated users asked is not in it. None where nothing is reported."""
+    """Tokens and cost of everything that was paid for, including sub-agents, abandoned branches and interrupted
+    responses, but not graders and simulated users. None if nothing is reported."""
     usages: list[Usage] = []
     for each in all_trajectories(trajectory):
+        # Graders and simulated users are paid for, too, but by the test: the question is what the agent costs.
         if is_staff(each.purpose):
             continue
         own = [

@@ -1,4 +1,4 @@
-"""How results look where rich prints them."""
+"""How rich prints results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def rich_table(found: Table) -> Group:
-    """A table as rich draws it; texts of recordings are not taken for styles."""
+    """A table as rich draws it; texts of recordings are never interpreted as markup."""
     from rich import box
     from rich.console import Group
     from rich.table import Table as Grid
@@ -24,6 +24,7 @@ def rich_table(found: Table) -> Group:
     for name, kind in found.columns.items():
         grid.add_column(Text(name), justify="right" if kind in (int, float) else "left")
     for row in found.cells():
+        # As Text: rich would read [bold] in a recording as markup.
         grid.add_row(*map(Text, row))
     return Group(
         *([Text(found.sentence)] if found.sentence else []),
@@ -33,7 +34,7 @@ def rich_table(found: Table) -> Group:
 
 
 def rich_view(shown: Sample | Run) -> Group:
-    """A sample as a transcript, a run by what its file says of it, as a notebook shows them."""
+    """A sample as a transcript, a run as a table of facts, like in a notebook."""
     from rich.console import Group
     from rich.text import Text
 

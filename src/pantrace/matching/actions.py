@@ -1,4 +1,4 @@
-"""Two GUI actions: where they aim, and whether they say the same."""
+"""Compares two GUI actions: where they aim, and whether their content is the same."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from math import sqrt
 from pantrace.model import Action, Box, Point, Trajectory
 
 Place = tuple[float, float]
-"""x and y as parts of the screen's width and height."""
+"""x and y as shares of the screen's width and height."""
 Sides = tuple[float, float, float, float]
-"""left, top, right, bottom as parts of the screen's width and height."""
+"""left, top, right, bottom as shares of the screen's width and height."""
 
 TOLERANCE = 1e-9
-"""A distance that misses a radius by less was meant to hit it: 0.55 - 0.50 is more than 0.05 in binary."""
+"""A distance that exceeds the radius by less is a rounding error: 0.55 - 0.50 is more than 0.05 in binary."""
 
 
 def actions_of(trajectory: Trajectory) -> list[tuple[Action, str | None]]:
-    """All actions in their order, each with the id of its step."""
+    """All actions in order, each with the id of its step."""
     return [
         (part, step.id)
         for step in trajectory.steps
@@ -27,7 +27,7 @@ def actions_of(trajectory: Trajectory) -> list[tuple[Action, str | None]]:
 
 
 def normalised_place(point: Point | None) -> Place | None:
-    """A point as parts of the screen; None when its space or the screen's size is not known."""
+    """A point as shares of the screen; None if its space or the screen's size is unknown."""
     if point is None:
         return None
     scale = _scale(point.space, point.viewport)
@@ -35,7 +35,7 @@ def normalised_place(point: Point | None) -> Place | None:
 
 
 def normalised_box(box: Box | None) -> Sides | None:
-    """A box as parts of the screen; None when its space or the screen's size is not known."""
+    """A box as shares of the screen; None if its space or the screen's size is unknown."""
     if box is None:
         return None
     scale = _scale(box.space, box.viewport)
@@ -53,7 +53,7 @@ def _scale(space: str, viewport: tuple[int, int] | None) -> tuple[float, float] 
 
 
 def distance(left: Place, right: Place) -> float:
-    """How far apart two places are, both axes counting the same."""
+    """How far apart two places are. Both axes count the same, as in OpenAdapt: no weight for the aspect ratio."""
     dx, dy = left[0] - right[0], left[1] - right[1]
     return sqrt(dx * dx + dy * dy)
 
@@ -64,7 +64,7 @@ def within(measured: float, radius: float) -> bool:
 
 
 def inside(place: Place, box: Sides) -> bool:
-    """Whether a place lies in a box, its edges included."""
+    """Whether a place is in a box; its edges belong to it."""
     return box[0] <= place[0] <= box[2] and box[1] <= place[1] <= box[3]
 
 
@@ -78,6 +78,7 @@ def same_content(truth: Action, other: Action, radius: float) -> bool:
     if truth.kind == "type":
         return truth.text == other.text
     if truth.kind in ("key", "hotkey"):
+        # Ctrl+Shift and Shift+Ctrl are the same.
         return truth.key == other.key and set(truth.modifiers) == set(other.modifiers)
     if truth.kind == "goto":
         return truth.url == other.url
@@ -85,6 +86,7 @@ def same_content(truth: Action, other: Action, radius: float) -> bool:
         return truth.direction == other.direction
     if truth.kind == "open_app":
         return truth.app == other.app
+    # Where a click or the start of a drag lands is measured separately.
     end = normalised_place(truth.end) if truth.kind == "drag" else None
     if end is None:
         return True

@@ -1,4 +1,4 @@
-"""Alignments of two lists, as places in both; only the caller knows what the items are."""
+"""Aligns two lists: numbers in, places out. Only the caller knows what the items are."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Pairs = list[tuple[int, int]]
 def common_subsequence(matches: Sequence[int]) -> Pairs:
     """The longest common subsequence.
 
-    `matches[i]` is a whole number whose bit j says whether left i matches right j; any relation will do. Takes one
-    operation on whole numbers of as many bits as the right list is long per left item (Hyyrö 2004), so ten thousand
-    against ten thousand is quick."""
+    `matches[i]` is an integer whose bit j says whether left i matches right j; any relation will do. It takes a few
+    operations per left item, on integers with one bit per right item (Hyyrö 2004), so ten thousand against ten
+    thousand is fast."""
     width = max((match.bit_length() for match in matches), default=0)
     ones = (1 << width) - 1
     rows = [ones]
@@ -23,7 +23,7 @@ def common_subsequence(matches: Sequence[int]) -> Pairs:
         rows.append(((row + found) | (row - found)) & ones)
     pairs: Pairs = []
     left, right = len(matches), width
-    # A zero in a row says that the subsequence grows there; where the row above has a one, the two places are a pair.
+    # A zero in a row means that the subsequence grows there; if the row above has a one, the two places are a pair.
     while left and right:
         bit = 1 << (right - 1)
         if rows[left] & bit:
@@ -63,7 +63,7 @@ def largest_matching(choices: Sequence[Sequence[int]]) -> Pairs:
 def _free_place(
     start: int, choices: Sequence[Sequence[int]], owner_of: dict[int, int], came_from: dict[int, int]
 ) -> int | None:
-    """A right place without an owner, reached from `start` by asking owners to move; breadth first."""
+    """A right place without an owner, reached from `start` by moving owners to other places; breadth first."""
     waiting = [start]
     for left in waiting:
         for right in choices[left]:
@@ -76,8 +76,8 @@ def _free_place(
 
 
 def heaviest_assignment(weights: Sequence[Sequence[float]]) -> Pairs:
-    """The assignment of greatest total weight; the shorter side is assigned completely (Kuhn and Munkres, by shortest
-    augmenting paths: rows² x columns steps)."""
+    """The assignment with the greatest total weight; the shorter side is assigned completely (Kuhn and Munkres, by
+    shortest augmenting paths: rows² x columns steps). Written by hand, because scipy is not a core dependency."""
     if not weights or not weights[0]:
         return []
     if len(weights) > len(weights[0]):
@@ -85,7 +85,7 @@ def heaviest_assignment(weights: Sequence[Sequence[float]]) -> Pairs:
         turned = heaviest_assignment(list(zip(*weights, strict=True)))
         return sorted((left, right) for right, left in turned)
     rows, columns = len(weights), len(weights[0])
-    # Place 0 stands for "not assigned yet"; rows and columns count from 1.
+    # Place 0 means "not assigned yet"; rows and columns count from 1.
     row_price, column_price = [0.0] * (rows + 1), [0.0] * (columns + 1)
     owner = [0] * (columns + 1)
     for row in range(1, rows + 1):
@@ -97,7 +97,7 @@ def heaviest_assignment(weights: Sequence[Sequence[float]]) -> Pairs:
 def _shortest_path(
     weights: Sequence[Sequence[float]], row_price: list[float], column_price: list[float], owner: list[int]
 ) -> None:
-    """Find a free column for the row that waits in column 0, and shift the rows on the way there."""
+    """Find a free column for the row in column 0, and shift the rows on the way to it."""
     columns = len(column_price) - 1
     distance = [float("inf")] * (columns + 1)
     before = [0] * (columns + 1)
@@ -110,13 +110,13 @@ def _shortest_path(
         for column in range(1, columns + 1):
             if done[column]:
                 continue
-            # The method looks for the least cost; the greatest weight is the least of its negatives.
+            # The method minimises cost, so weights are negated.
             cost = -weights[row - 1][column - 1] - row_price[row] - column_price[column]
             if cost < distance[column]:
                 distance[column], before[column] = cost, here
             if distance[column] < step:
                 step, nearest = distance[column], column
-        # Prices move by the length of the step, so that edges of the assignment stay free of cost.
+        # Prices move by the length of the step, so that the assigned edges keep a cost of 0.
         for column in range(columns + 1):
             if done[column]:
                 row_price[owner[column]] += step

@@ -9,13 +9,13 @@ from pantrace.model import Sample, final_response
 
 from .recorded_data import recording_of
 
-# Kana, ideographs and Hangul: no blanks part their words, so characters are counted.
+# Kana, ideographs and Hangul: words are not separated by spaces, so characters are counted.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _WORDS = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 
 
 def answer(sample: Sample) -> str | None:
-    """The agent's final response; "" when it ran and gave none; None when nothing of it was recorded."""
+    """The agent's final response; "" if it ran and gave none; None if nothing that it did was recorded."""
     if sample.trajectory is None:
         return None
     if (text := final_response(sample.trajectory)) is not None:
@@ -24,7 +24,7 @@ def answer(sample: Sample) -> str | None:
 
 
 def no_answer_because(sample: Sample) -> str:
-    """Why nothing was recorded that could be an answer."""
+    """Why there is no recorded answer."""
     if sample.trajectory is None:
         return "the case was not run"
     outcome = sample.trajectory.outcome
@@ -34,7 +34,7 @@ def no_answer_because(sample: Sample) -> str:
 
 
 def reference(sample: Sample) -> str | None:
-    """The ideal answer: the case's, else the final response of the expected trajectory; None when neither is stated."""
+    """The ideal answer: the case's, or else the final response of the expected trajectory; None if there is neither."""
     if sample.case is not None and sample.case.reference is not None:
         return sample.case.reference
     return final_response(sample.expected) if sample.expected is not None else None
@@ -42,7 +42,7 @@ def reference(sample: Sample) -> str | None:
 
 @lru_cache(maxsize=4)
 def even_out(text: str) -> str:
-    """A text with single blanks and none at the ends; cached, as several metrics ask for the same answer."""
+    """A text with single spaces and none at the ends; cached, as several metrics need it for the same answer."""
     return " ".join(text.split())
 
 

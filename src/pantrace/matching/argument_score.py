@@ -11,16 +11,17 @@ from .arguments import ArgumentRule, Shared, shared_arguments, signature
 from .call import Call, Rules
 
 STEPS = 2_000_000
-"""Work spent on the best pairing of one tool's differing calls; beyond it they are paired in their order."""
+"""The most work for the best pairing of one tool's differing calls; beyond it they are paired in order."""
 
 
 def argument_score(predicted: Sequence[Call], reference: Sequence[Call], rules: Rules) -> tuple[float | None, bool]:
-    """F1 of single arguments when as many calls as possible are paired by name and most arguments agree; None without
-    a pair, 1 for pairs without arguments. And whether the pairing surely is the best one."""
+    """F1 of single arguments, if as many calls as possible are paired by name so that most arguments agree; None
+    without a pair, 1 for pairs without arguments. Also whether the pairing is certainly the best one."""
     sure = True
     pairs = 0
     found: list[Shared] = []
     ours = _by_name(predicted)
+    # A reference call without arguments does not state any, so there is nothing to score.
     for name, right in _by_name(call for call in reference if call.arguments is not None).items():
         left = ours.get(name, [])
         pairs += min(len(left), len(right))
@@ -51,14 +52,14 @@ def _paired(left: list[Any], right: list[Any], rule: ArgumentRule) -> tuple[list
 
 
 def _weights(table: list[list[Shared]]) -> list[list[float]]:
-    """Most agreement first; among equals the pairing with the fewest arguments that do not agree."""
+    """Weights that prefer most agreement, and among equals the fewest arguments that do not agree."""
     largest = max((cell.predicted + cell.reference for row in table for cell in row), default=0)
     scale = 1 + largest * len(table)
     return [[scale * cell.agreeing - cell.predicted - cell.reference for cell in row] for row in table]
 
 
 def _without_equal(left: list[Any], right: list[Any], rule: ArgumentRule) -> tuple[list[Any], list[Any], list[Any]]:
-    """Both lists without what they share, and what they share."""
+    """Both lists without their common items, and the common items."""
     waiting = Counter(signature(rule, arguments) for arguments in right)
     rest: list[Any] = []
     equal: list[Any] = []

@@ -1,4 +1,4 @@
-"""When the arguments of two calls agree, and in how many of them."""
+"""Decides whether the arguments of two calls agree, and how many of them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class ArgumentRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     """How the arguments of a predicted call are compared with those of a reference call."""
 
     mode: Mode = "exact"
-    """exact: all the same; ignore: never looked at; subset: what was given is in the reference; superset: what the
-    reference has was given, more is free; keys: only `keys` count; allowed: the reference holds a list of allowed
-    values for each argument, "" among them makes it optional."""
+    """exact: all the same; ignore: not compared; subset: all given arguments are in the reference; superset: all
+    arguments of the reference were given, and more are allowed; keys: only `keys` count; allowed: the reference has a
+    list of allowed values for each argument, and "" among them makes it optional."""
     keys: tuple[str, ...] = ()
     """Dotted paths of the arguments that count in the mode keys."""
     normalise: bool = False
-    """Compare texts without regard to case and blanks."""
+    """Ignore case and white space in texts."""
     tolerance: float = 0.0
     """How far two numbers may differ, absolutely or relative to the larger one."""
 
     def __post_init__(self) -> None:
-        _ = self.likeness  # a wrong tolerance is told here, not by every comparison
+        _ = self.likeness  # a wrong tolerance is reported here, not by every comparison
 
     @property
     def likeness(self) -> Likeness:
@@ -63,7 +63,7 @@ def arguments_of(value: Any) -> Any:
     """Arguments as an object if possible: none is an empty object, JSON text is decoded."""
     if value is None:
         return {}
-    # OpenAI writes arguments as a JSON text, others as an object: the same call must be the same.
+    # OpenAI writes arguments as JSON text, others as an object: equal calls must be equal in both forms.
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             return decode(value.encode("utf-8", "surrogatepass"))
@@ -73,7 +73,7 @@ def arguments_of(value: Any) -> Any:
 
 
 def signature(rule: ArgumentRule, arguments: Any) -> Hashable:
-    """A key for what the rule sees of the arguments; with `by_signature` it alone decides."""
+    """A key for the arguments as the rule sees them; with `by_signature` it alone decides."""
     if rule.mode == "ignore":
         return None
     if rule.mode == "keys":
@@ -95,14 +95,14 @@ def agree(rule: ArgumentRule, predicted: Any, reference: Any) -> bool:
     if rule.mode == "superset":
         return all(key in predicted and alike(predicted[key], value, how) for key, value in reference.items())
     if rule.mode == "allowed":
-        # As BFCL states its answers: an empty text among the allowed values makes an argument optional.
+        # BFCL's convention: an empty text among the allowed values makes an argument optional.
         given = all(key in reference and _allowed(value, reference[key], how) for key, value in predicted.items())
         return given and all(key in predicted or "" in _choices(values) for key, values in reference.items())
     return alike(predicted, reference, how)
 
 
 def shared_arguments(rule: ArgumentRule, predicted: Any, reference: Any) -> Shared:
-    """Arguments that count under the rule on either side, and those in which both agree."""
+    """How many arguments count under the rule on either side, and how many agree."""
     how = rule.likeness
     if rule.mode == "ignore":
         return Shared(0, 0, 0)
@@ -132,7 +132,7 @@ def _allowed(value: Any, values: Any, how: Likeness) -> bool:
 
 
 def _at(arguments: Any, path: str) -> Any:
-    """The value at a dotted path, trying a key with dots in its name first; None if there is none."""
+    """The value at a dotted path; None if there is none. A key with dots in its name goes first."""
     if isinstance(arguments, dict) and path in arguments:
         return arguments[path]
     for key in path.split("."):

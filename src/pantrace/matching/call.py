@@ -1,4 +1,4 @@
-"""A tool call as far as it is compared, and the rules for its arguments."""
+"""The part of a tool call that is compared, and the rules for its arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .arguments import ArgumentRule
 
 
 class Call(msgspec.Struct, frozen=True):
-    """Name and arguments; arguments of None in a reference were not stated and agree with any."""
+    """Name and arguments; in a reference, arguments of None are not stated and agree with any."""
 
     name: str
     arguments: Any = None

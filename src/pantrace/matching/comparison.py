@@ -1,4 +1,4 @@
-"""Two lists of tool calls: what was called as expected, what is missing, what is too much."""
+"""Compares two lists of tool calls: which calls match, which are missing, which are extra."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Order = Literal["exact", "in_order", "any_order"]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """What two lists of calls have in common. None: nothing to divide by."""
+    """The result of comparing two lists of calls. None: nothing to divide by."""
 
     exact: bool
     """The same calls in the same order and nothing else."""
     in_order: bool
-    """All reference calls occur in their order; others may stand between them."""
+    """All reference calls occur in their order; there may be others between them."""
     any_order: bool
     """All reference calls occur, each matched by a call of its own."""
     matched: int
@@ -38,7 +38,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     extra: int
     missing: int
     duplicates: int
-    """Predicted calls that repeat an earlier one, name and arguments."""
+    """Predicted calls that repeat an earlier one, with the same arguments."""
     pairs: tuple[tuple[int, int], ...]
     approximate: bool
     """There were too many differing calls to find the best pairing; the numbers may be too low."""
@@ -47,10 +47,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compare(
     predicted: Sequence[Call], reference: Sequence[Call], rules: Rules | None = None, order: Order = "in_order"
 ) -> Comparison:
-    """Everything that can be said about two lists of calls."""
+    """Compare two lists of calls in every way."""
     rules = rules or Rules()
     relation = Relation(predicted, reference, rules)
     masks = relation.masks
+    # Needed under every order: `any_order` is one of the measures.
     best, sure = relation.any_order()
     by_place = [(place, place) for place, mask in enumerate(masks) if mask >> place & 1]
     if order == "any_order":
@@ -71,6 +72,7 @@ def compare(
         argument_f1=arguments,
         extra=len(predicted) - matched,
         missing=len(reference) - matched,
+        # By value and not by the rule: a repetition is one even if arguments are ignored.
         duplicates=len(predicted) - len({(call.name, canonical(call.arguments)) for call in predicted}),
         pairs=tuple(pairs),
         approximate=not (sure and arguments_sure and relation.complete),
@@ -78,10 +80,10 @@ def compare(
 
 
 def f1(matched: int, predicted: int, reference: int) -> float | None:
-    """Harmonic mean of precision and recall; None when both lists are empty."""
+    """Harmonic mean of precision and recall; None if both lists are empty."""
     return 2 * matched / (predicted + reference) if predicted + reference else None
 
 
 def name_f1(predicted: Sequence[str], reference: Sequence[str]) -> float | None:
-    """F1 of two lists of names without regard to order."""
+    """F1 of two lists of names in any order."""
     return f1(sum((Counter(predicted) & Counter(reference)).values()), len(predicted), len(reference))

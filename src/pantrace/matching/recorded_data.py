@@ -1,4 +1,4 @@
-"""What a recording can show: nothing done is not the same as nothing recorded."""
+"""What a recording can show: "nothing was done" is not the same as "nothing was recorded"."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ from .tokens import Tokens
 
 
 class Recording:
-    """A trajectory and its sub-agents, sorted in one walk for all metrics. It is never changed."""
+    """A trajectory and its sub-agents, prepared in one walk for all metrics. It is never changed afterwards."""
 
     def __init__(self, trajectory: Trajectory) -> None:
         self.trajectory = trajectory
         self.trajectories = list(agent_trajectories(trajectory)) if trajectory.children else [trajectory]
-        """The trajectory and, depth first, those of its sub-agents; what a grader asked a model is not the agent's."""
+        """The trajectory and, depth first, those of its sub-agents; a grader's are left out."""
         self.pairs_by_trajectory: list[list[CallPair]] = []
-        """The agents' calls of each of them."""
+        """The agents' calls in each of these trajectories."""
         self.responses: list[Step] = []
-        """The agents' own steps, compactions included."""
+        """The agents' own steps, including compactions."""
         self.model_calls: list[tuple[str | None, Step, Usage]] = []
         """Model responses that report tokens or cost: the model's name, the step, its usage."""
         self.given_up: list[tuple[str | None, Step, Usage]] = []
-        """The same of branches that were given up: paid, and no part of the run that is measured."""
+        """The same for abandoned branches: they were paid for, but are not part of the measured run."""
         self.interrupted: list[tuple[str | None, Step, Usage]] = []
-        """The same of responses that never ended: what they announced when they began."""
+        """The same for responses that never ended: the usage that they announced at the start."""
         self.silent: list[Step] = []
-        """The agents' own steps that report neither."""
+        """The agents' own steps that report neither tokens nor cost."""
         self.broken: list[Step] = []
         """Steps that ended in an error."""
         self.has_acted = False
-        """Whether anything that the agent or a sub-agent did was recorded."""
+        """Whether anything that the agent or a sub-agent did is recorded."""
         self.has_ends = False
-        """Whether the end of a step, or both ends of a tool's run, were measured. It is taken to be so where branches
-        were given up, as the walk leaves those out."""
+        """Whether the end of a step, or start and end of a tool's run, were measured. If branches were abandoned it is
+        true, as the walk does not see these."""
         self.part_types: set[type] = set()
-        """Of all parts but calls and results."""
+        """The types of all parts except calls and results."""
         self._walk(trajectory)
         self.own_calls = len(self.model_calls)
         """How many of the model calls are the trajectory's own; they come first."""
@@ -66,23 +66,23 @@ class Recording:
         self.pairs = by_trajectory[0] if len(by_trajectory) == 1 else [pair for each in by_trajectory for pair in each]
         """The agents' calls of all trajectories."""
         self.answered = [(pair, pair.result) for pair in self.pairs if pair.result is not None]
-        """Those that have a result, with it."""
+        """The calls that have a result, with their results."""
         self.calls_by_tool = tally_by_frequency([pair.call.name for pair in self.pairs])
         """How often each tool was called, the most called first."""
-        # By identity: two results may be equal, and only one of them belong to a step that ended in an error.
+        # By identity, because two results may be equal while only one is in a step that ended in an error.
         self.failed = {id(result) for _, result in self.answered if has_failed(result)}
-        """The `id` of each result that is a failure, by itself or since its own step ended in an error."""
+        """The Python `id` of each result that is a failure, by itself or because its own step ended in an error."""
         for step in self.broken:
             if step.role == "tool":
                 self.failed.update(map(id, step.parts))
         self.usages = [usage for _, _, usage in self.model_calls]
         self.tokens = Tokens(self.usages)
-        """What the model calls come to."""
+        """The sums over the model calls."""
 
     def _walk(self, trajectory: Trajectory) -> None:
-        # Every sample goes through this loop: views of the model (`is_staff`, `reports`, `counts_usage`) are written
-        # out in it, since calling them for each step takes as long as all the rest.
-        models = {agent.name: agent.model for agent in trajectory.agents}
+        # Every sample goes through this loop, so the model's views (`is_staff`, `reports`, `counts_usage`) are written
+        # out here: calling them for each step takes as long as everything else.
+        models = models_by_agent(trajectory)
         responses, silent, model_calls = self.responses, self.silent, self.model_calls
         part_types = self.part_types
         tool_parts: list[tuple[Part, Step]] = []
@@ -112,7 +112,7 @@ class Recording:
             if step.ended is not None:
                 has_ends = True
             for part in step.parts:
-                # Not isinstance: this loop sees every part of every recording, and no part has subclasses.
+                # Not isinstance, which is slower: every part of every recording comes here, and no part has subclasses.
                 part_type = type(part)
                 if part_type is ToolCall or part_type is ToolResult:
                     tool_parts.append((part, step))
@@ -124,7 +124,7 @@ class Recording:
         self.pairs_by_trajectory.append(pair_up(tool_parts) if tool_parts else [])
 
     def _look_aside(self) -> None:
-        """Count model calls of branches that were given up, and of the sub-agents they had started."""
+        """Count model calls of abandoned branches, and of the sub-agents that they had started."""
         counted = set(map(id, self.trajectories))
         for each in self.trajectories:
             self._set_aside(each, given_up_steps(each))
@@ -134,7 +134,7 @@ class Recording:
                         self._set_aside(inner, inner.steps)
 
     def _set_aside(self, trajectory: Trajectory, steps: Iterable[Step]) -> None:
-        models = {agent.name: agent.model for agent in trajectory.agents}
+        models = models_by_agent(trajectory)
         for step in steps:
             if step.usage is not None and reports(step.usage):
                 call = (step.model or models.get(step.agent or ""), step, step.usage)
@@ -145,10 +145,18 @@ class Recording:
 
     @property
     def no_tools_because(self) -> str | None:
-        """Why a recording without tool calls says nothing about tools; None if it says that none was called."""
+        """Why a recording without tool calls says nothing about tools; None if it shows that none was called."""
         if not self.has_acted:
             return "the recording has nothing that the agent did"
         return "the agent acts by GUI actions, not by tools" if Action in self.part_types else None
+
+
+def models_by_agent(trajectory: Trajectory) -> dict[str, str | None]:
+    """The model of each agent by its name; under "" the model of steps that name no agent, if there is only one."""
+    models = {agent.name: agent.model for agent in trajectory.agents}
+    if len(trajectory.agents) == 1:
+        models.setdefault("", trajectory.agents[0].model)
+    return models
 
 
 def step_ids(pairs: Iterable[CallPair]) -> tuple[str, ...]:
@@ -170,12 +178,12 @@ def tally_by_frequency(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=itemgetter(1), reverse=True)) if len(counts) > 1 else counts
 
 
-# One is enough: all metrics measure one sample before the next one comes.
+# One is enough: all metrics measure one sample before the next.
 _last = Recording(Trajectory())
 
 
 def recording_of(trajectory: Trajectory) -> Recording:
-    """The recording of a trajectory; the last one is kept, as many metrics ask for the same one in a row."""
+    """The recording of a trajectory. The last one is cached, as many metrics need the same one in a row."""
     global _last
     kept = _last
     if kept.trajectory is not trajectory:

@@ -1,4 +1,4 @@
-"""Which predicted call matches which reference call, and the largest set of pairs among them."""
+"""Finds which predicted call matches which reference call, and the largest set of pairs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .arguments import agree, signature
 from .call import Call, Rules
 
 COMPARISONS = 250_000
-"""Differing calls of one tool that are compared pair by pair; with more of them only equal calls match."""
+"""The most pairs of differing calls of one tool that are compared; if there are more, only equal calls match."""
 
 Key = tuple[str, Hashable]
 
 
 class Relation:
-    """Matches between two lists of calls; each pair of differing calls is compared once."""
+    """The matches between two lists of calls; each pair of differing calls is compared once."""
 
     masks: list[int]
-    """One whole number per predicted call; bit j: it matches reference call j."""
+    """One integer per predicted call; bit j is set if it matches reference call j."""
     complete: bool
-    """Whether every pair was looked at."""
+    """Whether every pair was compared."""
 
     def __init__(self, predicted: Sequence[Call], reference: Sequence[Call], rules: Rules) -> None:
         self._left = [_key(call, rules) for call in predicted]
@@ -37,6 +37,7 @@ class Relation:
                 unstated[call.name] = unstated.get(call.name, 0) | 1 << place
             else:
                 places[key] = places.get(key, 0) | 1 << place
+                # Equal reference calls share a key, so each different call is compared once.
                 kinds.setdefault(call.name, {})[key] = call.arguments
         differing = Counter(name for name, _ in set(self._left))
         found: dict[Key, int] = {}
@@ -45,9 +46,11 @@ class Relation:
                 continue
             rule = rules.of(call.name)
             mask = unstated.get(call.name, 0)
+            # There the reference holds lists of allowed values, so equal arguments do not agree.
             if rule.mode != "allowed":
                 mask |= places.get(key, 0)
             others = {} if rule.by_signature else kinds.get(call.name, {})
+            # Bounds the work, which grows with the product of both lists.
             if differing[call.name] * len(others) > COMPARISONS:
                 self.complete = False
                 others = {}
@@ -60,8 +63,8 @@ class Relation:
     def any_order(self) -> tuple[Pairs, bool]:
         """The largest set of pairs, and whether it is certainly the largest.
 
-        Equal calls are paired first where the rule is transitive: pairs (x, z) and (y, x) can then always be replaced
-        by (x, x) and (y, z)."""
+        If the rule is transitive, equal calls are paired first: pairs (x, z) and (y, x) can then always be replaced by
+        (x, x) and (y, z)."""
         pairs: Pairs = []
         rest: list[int] = []
         taken = 0

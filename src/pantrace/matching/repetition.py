@@ -1,4 +1,4 @@
-"""Repetition: the same few calls or GUI actions again and again."""
+"""Finds repetition: the same few calls or GUI actions again and again."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TypeVar
 from pantrace.model import Action
 
 AROUND = 3
-"""How often the same must be done in a row to be a circle."""
+"""How many rounds in a row make a loop."""
 LONGEST = 3
-"""Items of the longest circle that is looked for: A B C A B C A B C."""
+"""The number of items in the longest loop that is looked for: A B C A B C A B C."""
 REPEATED_ON_PURPOSE = ("wait", "scroll", "key", "hotkey")
-"""Kinds of actions that are done several times in a row for a reason."""
+"""Kinds of actions that are often repeated for a good reason."""
 T = TypeVar("T")
 
 
 def circles(items: Sequence[T], key: Callable[[T], Hashable]) -> Iterator[tuple[int, int, int]]:
-    """Stretches in which the same one to three items come at least three times in a row: place, items, times."""
+    """Stretches in which the same one to three items come at least three times in a row: place, length, times."""
     keys = [key(item) for item in items]
     place = 0
     while place < len(keys):
@@ -27,6 +27,7 @@ def circles(items: Sequence[T], key: Callable[[T], Hashable]) -> Iterator[tuple[
             while end < len(keys) and keys[end] == keys[end - period]:
                 end += 1
             times = (end - place) // period
+            # The longest stretch wins; of equally long ones the shortest period, so that A A A A is not (A A) twice.
             if times >= AROUND and times * period > best[0] * best[1]:
                 best = (period, times)
         if best[0]:
@@ -35,7 +36,7 @@ def circles(items: Sequence[T], key: Callable[[T], Hashable]) -> Iterator[tuple[
 
 
 def action_key(action: Action) -> Hashable:
-    """What makes two GUI actions the same: kind, target and what is typed, pressed or opened."""
+    """A key that equal GUI actions share: kind, target, and what is typed, pressed or opened."""
     target = action.target
     where = (target.point, target.box, target.element, target.description) if target is not None else None
     pressed = (action.key, action.modifiers, action.direction)
@@ -43,7 +44,7 @@ def action_key(action: Action) -> Hashable:
 
 
 def action_circles(actions: Sequence[Action]) -> Iterator[tuple[int, int, int]]:
-    """The circles among actions, without those that are repeated on purpose."""
+    """The loops among actions, without actions that are repeated on purpose."""
     for start, period, times in circles(actions, action_key):
         if any(action.kind not in REPEATED_ON_PURPOSE for action in actions[start : start + period]):
             yield start, period, times

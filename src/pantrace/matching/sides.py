@@ -1,4 +1,4 @@
-"""The two sides of a comparison, from what the model holds."""
+"""Builds the two sides of a comparison from trajectories and expected calls."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ROLES = {"agent": "assistant"}
 def side_of_trajectory(
     trajectory: Trajectory, aliases: Mapping[str, str], *, failed: bool = True, grouped: bool = True
 ) -> Side:
-    """Calls of a trajectory's own agent in one row; if `grouped`, also by invocation and message.
+    """The calls of a trajectory's own agent in one list; if `grouped`, also by invocation and message.
 
-    `aliases` gives other names of a tool their one name. Without `failed`, calls whose result failed are left out."""
+    `aliases` maps other names of a tool to one name. Without `failed`, calls whose result failed are left out."""
     kept = [pair for pair in call_pairs(trajectory) if failed or pair.result is None or not has_failed(pair.result)]
     calls = tuple([_call(pair.call, aliases) for pair in kept])
     ids = tuple([pair.step.id for pair in kept])
@@ -52,7 +52,7 @@ def side_of_calls(calls: Iterable[ExpectedCall], aliases: Mapping[str, str]) -> 
 
 
 def with_objects(side: Side) -> Side:
-    """The same side with an object for all arguments, as other libraries want them."""
+    """The same side with all arguments as objects, as other libraries expect them."""
     return Side(
         calls=_objects(side.calls),
         steps=side.steps,
@@ -70,6 +70,7 @@ def _objects(calls: Iterable[Call]) -> tuple[Call, ...]:
 def _object(arguments: Any) -> dict[str, Any]:
     if isinstance(arguments, dict):
         return arguments
+    # A text in place of an object still has to be compared; no argument is called "".
     return {} if arguments is None else {"": arguments}
 
 
@@ -78,17 +79,18 @@ def _call(call: ToolCall, aliases: Mapping[str, str]) -> Call:
 
 
 def _invocations(trajectory: Trajectory) -> list[tuple[Step, ...]]:
-    """Steps by the invocation that the source names, else by user prompt; those without a call included."""
+    """Steps by the source's invocation, or else by user prompt, including those without a call."""
     if any(step.invocation is not None for step in trajectory.steps):
         groups: dict[str | None, list[Step]] = {}
         for step in trajectory.steps:
             groups.setdefault(step.invocation, []).append(step)
+        # Steps outside of any invocation are the program's own.
         return [tuple(steps) for name, steps in groups.items() if name is not None]
     return [turn.steps for turn in turns(trajectory)]
 
 
 def _messages(trajectory: Trajectory, by_step: Mapping[int, list[Call]]) -> Iterable[Message]:
-    """Messages as chat libraries count them: every tool result is one of its own."""
+    """Messages as chat libraries count them: every tool result is a separate message."""
     for step in trajectory.steps:
         if step.kind != "message":
             continue

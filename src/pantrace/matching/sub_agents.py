@@ -1,4 +1,4 @@
-"""Sub-agents: everyone who worked on a run beside the agent that began it."""
+"""Sub-agents: all agents of a run other than the first."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .recorded_data import recording_of
 
 
 class SubAgent(NamedTuple):
-    """An agent beside the one that began."""
+    """An agent other than the first."""
 
     name: str | None
     took_over: bool
-    """Whether control was handed to it inside a trajectory; else it was started, and has a trajectory of its own."""
+    """Whether control was handed to it inside a trajectory; otherwise it was started, and has its own trajectory."""
     usage: Usage | None
-    """What it took itself."""
+    """Its own usage."""
 
 
 def sub_agents(trajectory: Trajectory) -> list[SubAgent]:
-    """All of them: each started run of an agent, and each agent that took over, once per trajectory.
+    """Each run of a started agent, and each agent that took over, once per trajectory.
 
-    An agent that the user chose is none: in OpenCode people change between "plan" and "build" as they like. A tool
-    that asks a model itself is none, either."""
+    An agent that the user chose is not a sub-agent: in OpenCode users switch between "plan" and "build". Neither is a
+    tool that calls a model itself."""
     found: list[SubAgent] = []
     for number, each in enumerate(recording_of(trajectory).trajectories):
         (first, own), *others = _by_agent(each).items()
         if number and each.purpose != "tool":
             name = first or (each.agents[0].name if each.agents else None)
-            # A run whose steps tell nothing may tell its total.
+            # A run whose steps have no usage may still have a total.
             whole = add_usage([*(each.usage or {}).values()])
             found.append(SubAgent(name, took_over=False, usage=_spent(own) or whole))
         found += [SubAgent(name, took_over=True, usage=_spent(steps)) for name, steps in others]
@@ -37,13 +37,13 @@ def sub_agents(trajectory: Trajectory) -> list[SubAgent]:
 
 
 def _by_agent(trajectory: Trajectory) -> dict[str | None, list[Step]]:
-    """The steps of the first agent and of each that took over; what nobody else did is the first one's."""
+    """The steps of the first agent and of each that took over; all other steps count as the first agent's."""
     first: str | None = None
     addressed: str | None = None
     found: dict[str | None, list[Step]] = {}
     for step in active_steps(trajectory):
         if step.role == "user":
-            # Only sources whose users choose an agent name one here.
+            # A user's step names an agent only if users can choose one in that tool.
             addressed = step.agent
         if step.role != "agent" or step.kind == "copied":
             continue

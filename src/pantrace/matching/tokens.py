@@ -1,15 +1,15 @@
-"""What model calls report, summed up once for all metrics of tokens."""
+"""Sums of the usage of model calls, computed once for all token metrics."""
 
 from __future__ import annotations
 
 from pantrace.model import Usage
 
 Sum = tuple[int | None, int]
-"""The sum of what is reported, None if nothing is, and how many calls report nothing."""
+"""The sum of the reported counts (None if there are none), and how many calls report nothing."""
 
 
 class Tokens:
-    """The counts of several model calls. A field that a call leaves out is not 0; it adds nothing."""
+    """The counts of several model calls. A field that a call leaves out is unknown, not 0; it adds nothing."""
 
     __slots__ = ("answers", "cached", "input", "output", "prompts", "reasoning", "thoughts", "tool_prompt", "totals")
 
@@ -25,17 +25,17 @@ class Tokens:
         tools = [usage.tool_prompt for usage in usages]
         self.tool_prompt = total(tools)
         self.prompts = inputs
-        """Input of each call without what tools added to it."""
+        """The input of each call, without tool prompts."""
         if self.tool_prompt[0] is not None:
             both = zip(inputs, tools, strict=True)
             self.prompts = [given if given is None else given - (tool or 0) for given, tool in both]
         self.answers = outputs
-        """Output of each call without reasoning."""
+        """The output of each call, without reasoning."""
         if self.reasoning[0] is not None:
             pairs = zip(outputs, self.thoughts, strict=True)
             self.answers = [given if given is None else given - (thought or 0) for given, thought in pairs]
         self.totals = [
-            # As `total_tokens` says: the total as reported, else input and output together.
+            # The same rule as `total_tokens`, written out for speed: the reported total, or else input + output.
             usage.total if usage.total is not None or (given is None and made is None) else (given or 0) + (made or 0)
             for usage, given, made in zip(usages, inputs, outputs, strict=True)
         ]
@@ -43,7 +43,7 @@ class Tokens:
 
 
 def total(counts: list[int | None]) -> Sum:
-    """The sum of what is reported and how many report nothing."""
+    """The sum of the reported counts, and how many are missing."""
     if None in counts:
         missing = counts.count(None)
         return None if missing == len(counts) else sum(filter(None, counts)), missing

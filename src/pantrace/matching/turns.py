@@ -1,4 +1,4 @@
-"""Turns with their numbers, as rules and measurements by turn count them."""
+"""Turns with the numbers that rules and measurements per turn use."""
 
 from __future__ import annotations
 

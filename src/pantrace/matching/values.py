@@ -1,4 +1,4 @@
-"""When two JSON values are alike."""
+"""Decides whether two JSON values are alike."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pantrace.model import Record
 
 
 class Likeness(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How strictly values are compared. A truth value is never a number; 1 and 1.0 are the same number."""
+    """How strictly values are compared. True and false never equal a number; 1 equals 1.0."""
 
     normalise: bool = False
-    """Compare texts without regard to case and blanks."""
+    """Ignore case and white space in texts."""
     tolerance: float = 0.0
     """How far two numbers may differ, absolutely or relative to the larger one."""
 
@@ -26,19 +26,19 @@ STRICT = Likeness()
 
 
 def normalise_text(text: str) -> str:
-    """A text in lower case, with single blanks, none at the ends."""
+    """A text in lower case, with single spaces and none at the ends."""
     return " ".join(text.casefold().split())
 
 
 def alike(left: Any, right: Any, how: Likeness = STRICT) -> bool:
     """Whether two values are the same, at every depth."""
-    # In Python 1 == True, in JSON they are two values.
+    # In Python 1 == True; in JSON they are different values.
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, int | float) and isinstance(right, int | float):
         if left == right or not how.tolerance:
             return left == right
-        # Numbers beyond the range of floats have no distance in them; they are compared as they are.
+        # Integers beyond the range of floats have no distance as floats; only equal ones are alike.
         try:
             return math.isclose(left, right, rel_tol=how.tolerance, abs_tol=how.tolerance)
         except OverflowError:
@@ -53,14 +53,14 @@ def alike(left: Any, right: Any, how: Likeness = STRICT) -> bool:
 
 
 def canonical(value: Any, how: Likeness = STRICT) -> Hashable:
-    """A key that two values share exactly when they are alike without tolerance."""
+    """A key that two values share if and only if they are alike without tolerance."""
     if isinstance(value, str):
         return normalise_text(value) if how.normalise else value
     if isinstance(value, dict):
         return frozenset([(key, canonical(each, how)) for key, each in value.items()])
     if isinstance(value, list | tuple):
         return tuple([canonical(each, how) for each in value])
-    # Marked, as True and 1 are the same key in Python.
+    # Tagged, because True and 1 are the same key in Python; with a type, as no list of JSON values holds one.
     if isinstance(value, bool):
-        return ("truth", value)
+        return (bool, value)
     return value if isinstance(value, int | float | None) else repr(value)

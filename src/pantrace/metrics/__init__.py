@@ -1,7 +1,7 @@
 """Layer 1: deterministic metrics, one file each, found by name.
 
-A metric `x` lives in `metrics/x.py` as `x`; it is added by its file and by its name in `NAMES`. Users add theirs with
-`--plugin FILE` or the entry point group `pantrace.metrics`.
+A metric `x` is the function `x` in `metrics/x.py`; to add one, write its file and put its name into `NAMES`. Users add
+their own with `--plugin FILE` or the entry point group `pantrace.metrics`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ALIASES = {
     "tokens": "token_usage.total_tokens",
     "latency": "latency_metrics.total_latency_seconds",
 }
-"""Short names, and there are no others."""
+"""Short names for measures."""
 
 __all__ = [
     "ALIASES",
@@ -89,7 +89,7 @@ def names() -> tuple[str, ...]:
 
 @cache
 def by_name(name: str) -> Metric:
-    """The metric of that name; a UsageError that suggests one when there is none."""
+    """The metric with this name; a UsageError with a suggestion if there is none."""
     if name in NAMES:
         module, attribute = f"{__name__}.{name}", name
     elif name in _plugins():
@@ -98,6 +98,7 @@ def by_name(name: str) -> Metric:
         meant = closest_name(name, (*names(), *ALIASES))
         hint = f"did you mean {meant}?" if meant else "`pantrace metrics` lists them"
         raise UsageError(f"unknown metric {name!r}; {hint}")
+    # Imported by name, when it is needed: `--help` must not load every metric.
     found: Metric = getattr(import_module(module), attribute or name)
     return found
 
@@ -106,11 +107,13 @@ def _of_a_package(name: str, place: str) -> Metric:
     module, _, attribute = place.partition(":")
     try:
         found = getattr(import_module(module), attribute or name)
+    # Reported with the package's name: otherwise it would look like a fault of pantrace.
     except Exception as error:  # noqa: BLE001 -- another package may raise anything
         why = f"{type(error).__name__}: {error}"
         raise UsageError(f"the metric {name!r} of an installed package ({place}) cannot be loaded: {why}") from None
     if not isinstance(found, Metric):
-        raise UsageError(f"the metric {name!r} of an installed package ({place}) is none; decorate it with metric()")
+        why = "is not a metric; decorate it with metric()"
+        raise UsageError(f"the metric {name!r} of an installed package ({place}) {why}")
     return found
 
 
@@ -120,25 +123,26 @@ def all_metrics() -> list[Metric]:
 
 
 def measures(own: Iterable[Metric] = ()) -> list[Measure]:
-    """Every number that a metric can give, with unit, direction, scale and pooling; `own`: those of plugins, too."""
+    """Every number that the metrics can give, with unit, direction, scale and pooling. `own`: metrics of plugins."""
     return [measure for each in (*all_metrics(), *own) for measure in each.measures]
 
 
 def full_address(name: str) -> str:
-    """The address of a measure by its alias (`cost`) or by its metric's name, which means the main one; any other name
-    stays as it is: a rubric's, a stored score's."""
+    """The address of a measure, from its alias (`cost`) or from its metric's name, which means the main measure. Any
+    other name, such as that of a rubric or a stored score, is returned as it is."""
     name = ALIASES.get(name, name)
     return by_name(name).main.address if name in names() else name
 
 
 def measure_named(name: str, own: Iterable[Metric] = ()) -> Measure | None:
-    """What is declared of a measure, by its address, its alias, or its metric's name (the main one); None where nothing
-    is: of rubrics, of scores that a source stores, of measures that a plugin returns without a declaration."""
+    """The declaration of a measure, by its address, its alias, or its metric's name (the main measure). None if there
+    is none: for rubrics, stored scores, and measures that a plugin returns without declaring them."""
     address = full_address(name)
     for each in own:
         if each.name == address:
             return each.main
     metric_name, _, _ = address.partition(".")
+    # Only the one metric is loaded, not all of them.
     known = [each for each in own if each.name == metric_name] or [
         by_name(each) for each in names() if each == metric_name
     ]

@@ -10,13 +10,13 @@ from .metric import Found, Measurement, NotApplicable, metric
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     transfer_prefix: str | tuple[str, ...] = ("transfer_to_", "handoff_to_")
-    """Tools whose name begins so, or with one of these, hand over to another agent."""
+    """Tools whose name begins with one of these hand over to another agent."""
     agent_suffix: str | None = "Agent"
-    """A tool that no declared agent is named like, but whose name ends so, is taken for an agent and marked as a guess;
-    None: never guess."""
+    """A tool whose name ends with this is taken for an agent even if no agent of that name is declared, and marked as a
+    guess. None: never guess."""
 
 
 @metric(
@@ -59,10 +59,11 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
     prefixes = (prefixes,) if isinstance(prefixes, str) else prefixes
     named = [name for name in recording.calls_by_tool if name.startswith(prefixes) or name in agents]
     guesses = [name for name in recording.calls_by_tool if suffix is not None and name.endswith(suffix)]
+    # Most recordings have neither: pairing calls with results is skipped for them.
     for pair in recording.pairs if named or guesses else ():
         name = pair.call.name
         if name.startswith(prefixes):
-            # A transfer without an answer did not happen.
+            # A transfer without a result did not happen.
             if pair.result is None:
                 continue
             transfers += 1
@@ -76,7 +77,7 @@ def agent_handoffs(sample: Sample, settings: Settings) -> Found:
             continue
         counted.add(pair.call.id)
         steps.append(pair.step.id)
-    # A sub-agent whose call was counted above must not count twice.
+    # A sub-agent whose call was counted above must not be counted twice.
     started = [child for child in recording.trajectories[1:] if child.caller is None or child.caller not in counted]
     invoked += [_name(child) for child in started]
     total = transfers + tools + len(started)

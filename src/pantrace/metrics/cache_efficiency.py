@@ -43,8 +43,10 @@ def cache_efficiency(sample: Sample, settings: NoSettings) -> Found:
         return NotApplicable("the case was not run")
     tokens = recording_of(sample.trajectory).tokens
     hits, missing = tokens.cached
+    # Not 0 %: providers without a cache, and older ones, do not report it.
     if hits is None:
         return NotApplicable("no model call reports cached tokens")
+    # Cached tokens are inside the prompt; the original divided by prompt + cached, which never reaches 1.
     prompt = sum(filter(None, tokens.prompts))
     if prompt <= 0:
         return NotApplicable("no model call reports prompt tokens")

@@ -1,4 +1,4 @@
-"""The answer holds a text."""
+"""Whether the answer contains a text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .metric import Found, Measurement, NotApplicable, metric
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     text: str | None = None
-    """What to look for; without it, the reference answer."""
+    """The text to look for; by default the reference answer."""
     ignore_case: bool = True
-    """Large and small letters are the same."""
+    """Treat upper and lower case as equal."""
 
 
 @metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)

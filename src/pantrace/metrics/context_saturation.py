@@ -1,4 +1,4 @@
-"""How full the context got."""
+"""How full the context window got."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .metric import Found, Measurement, NotApplicable, metric
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     models: str | None = None
-    """Path of a table of models (TOML, as for prices) that knows their windows."""
+    """Path of a table of models with their context windows (TOML, as for prices)."""
 
     def __post_init__(self) -> None:
-        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        # Loaded now, so that a wrong file is reported once and not by every sample.
         catalog(self.models)
 
 
@@ -53,6 +53,7 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
     peak_step = calls[totals.index(peak)][1]
     table = catalog(settings.models)
     windows = {model: found.window for model in {model for model, _, _ in calls} if (found := table.find(model))}
+    # Per call: with several models, the largest call need not be the one that filled its window most.
     saturation, window = max(_shares(calls, windows), default=(None, None)) if windows else (None, None)
     inputs = [usage.input for usage in recording.usages if usage.input is not None]
     filled = "" if saturation is None else f", {saturation:.1%} of the window"
@@ -72,7 +73,7 @@ def context_saturation(sample: Sample, settings: Settings) -> Found:
 def _shares(
     calls: list[tuple[str | None, Step, Usage]], windows: dict[str | None, int | None]
 ) -> list[tuple[float, int]]:
-    """How much of its window each call filled, with the window."""
+    """The share of its window that each call filled, and the window."""
     return [
         (usage.input / window, window)
         for model, _, usage in calls

@@ -1,4 +1,4 @@
-"""How little must be edited to make the answer the reference."""
+"""How close the answer is to the reference, in edits."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def edit_similarity(sample: Sample, settings: NoSettings) -> Found:
     given = answer(sample)
     if given is None:
         return NotApplicable(no_answer_because(sample))
+    # Imported here: only plans with this metric need it, and `import pantrace` must stay light.
     from rapidfuzz.distance import Levenshtein
 
     given, wanted = given.strip(), wanted.strip()

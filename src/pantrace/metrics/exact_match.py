@@ -1,4 +1,4 @@
-"""The answer is the reference."""
+"""Whether the answer is the reference."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .metric import Found, Measurement, NotApplicable, metric
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     ignore_case: bool = False
-    """Large and small letters are the same."""
+    """Treat upper and lower case as equal."""
     ignore_space: bool = True
-    """Runs of white space count as one blank, and none at the ends."""
+    """Treat runs of white space as one space, and ignore it at both ends."""
 
 
 @metric(settings=Settings, low=0, high=1, better="higher", unit="share", yes_or_no=True, per_turn=False)

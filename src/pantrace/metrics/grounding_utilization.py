@@ -1,4 +1,4 @@
-"""How much of the answers rests on sources."""
+"""How many sources the answers cite."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .metric import Found, Measurement, NotApplicable, metric
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     carriers: tuple[str, ...] = ("adk-history", "adk-session", "adk-jsonl")
-    """Formats that record grounding: in them no citation means that there was none."""
+    """Formats that record grounding: in these, no citation means that there was none."""
 
 
 @metric(
@@ -55,4 +55,5 @@ def grounding_utilization(sample: Sample, settings: Settings) -> Found:
 
 def _would_record(trajectory: Trajectory, responses: list[Step], carriers: tuple[str, ...]) -> bool:
     known = trajectory.source is not None and trajectory.source.format in carriers
+    # ADK's invocation events without a session have neither usage nor grounding.
     return known and any(step.usage is not None for step in responses)

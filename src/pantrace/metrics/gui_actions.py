@@ -1,4 +1,4 @@
-"""What a GUI agent did, and how much of it again."""
+"""What a GUI agent did, and how much of it repeatedly."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _Acted = tuple[Action, Step]
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     ignore: tuple[str, ...] = ("wait", "scroll")
-    """Kinds of actions that may be repeated (those that wait or move on)."""
+    """Kinds of actions that may be repeated, because they wait or move on."""
 
 
 @metric(
@@ -57,6 +57,7 @@ def gui_actions(sample: Sample, settings: Settings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     recording = recording_of(sample.trajectory)
+    # Most recordings have none: this is known without a walk over all steps.
     if Action not in recording.part_types:
         return NotApplicable("no GUI action is recorded")
     acted = [
@@ -91,6 +92,7 @@ def _repetitions(acted: Sequence[_Acted], settings: Settings) -> tuple[list[int]
     """Places of actions that were done before, and the longest run of one action."""
     seen, found, longest, run, last = set(), [], 0, 0, None
     for place, (action, _) in enumerate(acted):
+        # Left out before counting, so that a pause does not break a run of equal actions.
         if action.kind in settings.ignore:
             continue
         key = action_key(action)
@@ -105,5 +107,6 @@ def _repetitions(acted: Sequence[_Acted], settings: Settings) -> tuple[list[int]
 def _wasted(actions: Sequence[Action]) -> list[int]:
     found = {place for place, action in enumerate(actions) if action.kind == "unparsed"}
     for start, period, times in action_circles(actions):
+        # The first round is not wasted: it was new.
         found |= set(range(start + period, start + period * times))
     return sorted(found)

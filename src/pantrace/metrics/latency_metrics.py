@@ -56,6 +56,7 @@ def latency_metrics(sample: Sample, settings: NoSettings) -> Found:
     """
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
+    # What the source measured itself goes first: it includes work that left no step.
     values: dict[str, Any] | str | None = _waits_of_invocations(sample.trajectory)
     if values is None and recording_of(sample.trajectory).has_ends:
         values = _waits_of_steps(sample.trajectory)
@@ -84,7 +85,7 @@ def _waits_of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
         "total_latency_seconds": sum(each.seconds or 0 for each in measured),
         "llm_latency_seconds": sum(models) if models else None,
         "tool_latency_seconds": sum(tools) if tools else None,
-        # The source measured whole invocations only.
+        # The source measured only whole invocations.
         "time_to_first_response_seconds": None,
         "turns": len(measured),
         "source": "invocations",
@@ -94,8 +95,9 @@ def _waits_of_invocations(trajectory: Trajectory) -> dict[str, Any] | None:
 
 def _waits_of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     own = _Times(trajectory.steps)
-    # Parallel runs count once: the user waited once.
+    # Parallel runs count once, as the user waited once.
     tool_spans = union(own.runs)
+    # A step may last until its tools have ended; their time is not the model's.
     model_spans = without(union(own.responses), tool_spans)
     measured, beside = own.responses + own.runs, own.compacting
     if trajectory.children:
@@ -110,9 +112,10 @@ def _waits_of_steps(trajectory: Trajectory) -> dict[str, Any] | str | None:
     if not measured:
         return None
     if len(measured) > 1 and _is_one_second(measured[0]) and all(map(_is_one_second, measured)):
+        # The ADK workshop writes synthetic spans of one second for every event.
         return "every duration is exactly one second: they were made up, not measured"
     return {
-        # What ran within a turn lies within its wait.
+        # Work within a turn is already inside its wait; the union counts it once.
         "total_latency_seconds": length(union(own.waits + beside)),
         "llm_latency_seconds": length(model_spans) if model_spans else None,
         "tool_latency_seconds": length(tool_spans) if tool_spans else None,
@@ -127,17 +130,17 @@ def _is_one_second(span: Span) -> bool:
 
 
 class _Times:
-    """When model and tools were at work in a run, where both ends were measured."""
+    """When model and tools were working, as far as both start and end were measured."""
 
     def __init__(self, steps: tuple[Step, ...]) -> None:
         self.responses: list[Span] = []
         self.runs: list[Span] = []
         self.compacting: list[Span] = []
-        """Those of compactions among them. One behind the answer may come hours later: it must not stretch a wait."""
+        """The spans of compactions. One may come hours after the answer: it must not stretch the wait of its turn."""
         self.waits: list[Span] = []
-        """For each turn that was measured: from its prompt, or its first begin, to its last end."""
+        """For each measured turn: from its prompt, or its first start, to its last end."""
         self.first_response: float | None = None
-        """Seconds from the begin of the first wait to the first end of a response in that turn."""
+        """Seconds from the start of the first wait to the first end of a response in that turn."""
         self._walk(steps)
 
     def _walk(self, steps: tuple[Step, ...]) -> None:
@@ -148,7 +151,7 @@ class _Times:
             role, kind = step.role, step.kind
             if role == "user":
                 if kind == "message" and is_prompt(step):
-                    # Prompts that follow each other directly share a turn.
+                    # Prompts directly after each other share a turn.
                     if answered:
                         self._end_turn(asked, first, last, soonest)
                         asked = []
@@ -192,7 +195,7 @@ class _Times:
 
     def _end_turn(self, asked: list[float], first: float, last: float, soonest: float) -> None:
         if first <= last:
-            # The latest prompt before the first work: the user's pause between two prompts is not a wait.
+            # From the last prompt before any work: the user's pause between two prompts is not a wait.
             since = max([at for at in asked if at <= first] or [first])
             if not self.waits and soonest < inf:
                 self.first_response = soonest - since

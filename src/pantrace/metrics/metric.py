@@ -1,4 +1,4 @@
-"""Metric: one deterministic measurement of one sample. No clock, no dice, no network."""
+"""Metric: one deterministic measurement of one sample. No clock, no randomness, no network."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class Measurement(Record, frozen=True, kw_only=True):
     values: Numbers = {}
     """The other measures by name, as the metric declares them; None: not applicable."""
     details: dict[str, Any] = {}
-    """What explains the numbers: names, lists, texts."""
+    """Names, lists and texts that explain the numbers."""
     evidence: tuple[str, ...] = ()
     """Ids of the steps that show it."""
 
 
 class NotApplicable(Record, frozen=True):
-    """Why there is nothing to measure. Never zero, never a pass."""
+    """The reason why there is nothing to measure. It is never zero and never a pass."""
 
     reason: str
     values: Numbers = {}
-    """Measures that are known all the same: tokens of a model without a price."""
+    """Measures that are known anyway: the tokens of a model without a price."""
     details: dict[str, Any] = {}
 
 
 _REASONS = 16
-"""So many reasons of a metric are kept; ours have at most half of that."""
+"""How many reasons of a metric are cached; our metrics have at most half as many."""
 
 Found = Measurement | NotApplicable
 Function = Callable[[Sample, Any], Found]
@@ -57,7 +57,7 @@ Function = Callable[[Sample, Any], Found]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metric:
-    """A named, versioned measurement with what it needs to be understood."""
+    """A named, versioned measurement, with its settings and the measures it declares."""
 
     name: str
     measure: Function
@@ -68,24 +68,26 @@ class Metric:
     per_turn: bool = True
     """Whether it also makes sense for one turn alone."""
     aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None
-    """Numbers over many samples that no measure declares: those of parts of samples."""
+    """Computes numbers over many samples that no measure declares, such as numbers by type of action."""
 
     maker: Maker = field(init=False)
-    """Whose scores these are."""
+    """The maker of its scores."""
     scale: Scale | None = field(init=False)
-    """Of the main measure."""
+    """The scale of the main measure."""
     is_ours: bool = field(init=False)
-    """Whether it comes with pantrace; what others return is looked at before it is believed."""
+    """Whether it comes with pantrace; what other metrics return is checked before it is used."""
     _absent: dict[str, Score] = field(init=False, repr=False, compare=False)
-    """Scores that say nothing but why there is none, by reason: the same for sample after sample."""
+    """Scores without a value, by reason: the same object serves every sample."""
 
     def __post_init__(self) -> None:
         known = {each.name for each in self.measures}
         if len(known) < len(self.measures) or ("" in known and len(known) > 1):
             raise UsageError(f"the metric {self.name} declares two measures of one name, or one without a name")
+        # Checked once, when the metric is made: a wrong declaration would show only in the summary of a run.
         for each in self.measures:
             if (each.pooling == "ratio") != (each.over is not None) or not known.issuperset(each.over or ()):
                 raise UsageError(f"the measure {each.address} is a ratio of two sums: `over` names two measures of it")
+        # The dataclass is frozen; these are computed once, as `score` runs for every sample.
         object.__setattr__(self, "maker", Maker(name=self.name, kind="check", version=self.version))
         object.__setattr__(self, "scale", self.main.scale)
         object.__setattr__(self, "is_ours", self.measure.__module__.startswith("pantrace."))
@@ -93,7 +95,7 @@ class Metric:
 
     @property
     def main(self) -> Measure:
-        """The measure that a score's own value is."""
+        """The measure that is the score's own value."""
         return self.measures[0]
 
     @property
@@ -114,6 +116,7 @@ class Metric:
         maker = self.maker
         try:
             found = self.measure(sample, settings if settings is not None else self.settings())
+            # Our own metrics are tested and typed; checking what they return would only cost time.
             if (type(found) is not NotApplicable and type(found) is not Measurement) or not self.is_ours:
                 found = _as_found(found)
         except (Exception, SystemExit) as error:  # noqa: BLE001 -- a metric, perhaps a user's, must not end the run
@@ -127,7 +130,7 @@ class Metric:
         if isinstance(found, Measurement):
             value, values = found.value, found.values
             if main := self.measures[0].name:
-                # True and false are 1 and 0 among numbers.
+                # `+value` turns true and false into 1 and 0.
                 values = {main: None if isinstance(value, str) else +value, **values}
             return Score(
                 name=self.name,
@@ -153,14 +156,14 @@ class Metric:
             details=found.details,
             maker=self.maker,
         )
-        # A reason that names something of the sample is another one each time; those are not worth keeping.
+        # A reason that quotes the sample is different each time; the limit keeps such reasons from filling the memory.
         if plain and len(self._absent) < _REASONS:
             self._absent[found.reason] = made
         return made
 
 
 def _as_found(found: Any) -> Found:
-    """What a metric returned, if a score can be made of it; a TypeError or ValueError that says why not."""
+    """What a metric returned, if it can become a score; a TypeError or ValueError says why not."""
     if isinstance(found, NotApplicable):
         details = msgspec.to_builtins(found.details, str_keys=True)
         return NotApplicable(str(found.reason), _as_numbers(found.values), details)
@@ -182,7 +185,7 @@ def _as_found(found: Any) -> Found:
 
 
 def _as_numbers(values: Any) -> Numbers:
-    """The measures that another's metric returned, if each is a number with a name."""
+    """The measures that a plugin's metric returned, if each is a number with a name."""
     if not isinstance(values, dict) or not all(isinstance(name, str) and name for name in values):
         raise TypeError(f"its values are {values!r:.80}; they are numbers by name")
     for name, value in values.items():
@@ -192,7 +195,7 @@ def _as_numbers(values: Any) -> Numbers:
 
 
 def _is_finite(value: float) -> bool:
-    """Whether a number can be kept as one; a whole number may be too large."""
+    """Whether a number can be stored as a float; an integer may be too large."""
     try:
         return isfinite(value)
     except OverflowError:
@@ -213,11 +216,11 @@ def metric(
     per_turn: bool = True,
     aggregate: Callable[[Iterable[Score]], list[Aggregate]] | None = None,
 ) -> Callable[[Function], Metric]:
-    """Make a metric of a function `(sample, settings) -> Measurement | NotApplicable`; its name is the function's.
+    """Make a metric from a function `(sample, settings) -> Measurement | NotApplicable`; its name is the function's.
 
     The docstring's first line says what is measured; the paragraphs `Formula:`, `Not applicable when:` and `Source:`
-    explain it. Without `better` the number is only reported, neither end is good. A metric of several numbers declares
-    them as `measures`, the main one first, instead of `low`, `high`, `better`, `unit` and `yes_or_no`."""
+    explain it. Without `better` the number is only reported: neither direction is good. A metric with several numbers
+    declares them as `measures`, the main one first, instead of `low`, `high`, `better`, `unit` and `yes_or_no`."""
     given = (low, high, better, unit, yes_or_no) != (None, None, None, None, False)
     if measures and given:
         raise UsageError("a metric that declares measures says low, high, better and unit for each of them")
@@ -239,8 +242,8 @@ def metric(
 
 
 def parse_settings(chosen: Metric, given: Mapping[str, Any]) -> Record:
-    """A metric's settings from plan values or from texts of a command line: names with commas between them, lists and
-    objects as JSON; a UsageError that lists what there is."""
+    """A metric's settings, from values of a plan or from texts of the command line (names separated by commas, lists
+    and objects as JSON). A UsageError lists the settings that exist."""
     fields = {each.name: each.type for each in msgspec.structs.fields(chosen.settings)}
     values: dict[str, Any] = {}
     for key, value in given.items():
@@ -255,11 +258,12 @@ def parse_settings(chosen: Metric, given: Mapping[str, Any]) -> Record:
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         path = where.strip("`").removeprefix("$.")
-        told = not_among(what, chosen.settings, path)
-        raise UsageError(f"wrong setting for {chosen.name}: " + (f"{path}: {told}" if told else str(error))) from None
+        hint = not_among(what, chosen.settings, path)
+        raise UsageError(f"wrong setting for {chosen.name}: " + (f"{path}: {hint}" if hint else str(error))) from None
 
 
 def _unfolded(value: Any, kind: Any) -> Any:
+    # A setting that may be text keeps its commas and brackets: they may be part of a pattern.
     takes_text = kind is str or (get_origin(kind) in (Union, UnionType) and str in get_args(kind))
     if not isinstance(value, str) or takes_text:
         return value

@@ -13,7 +13,7 @@ _BROKEN = {"error": "the run broke down", "cancelled": "the run was cancelled", 
 
 
 def _share(name: str, better: Literal["higher", "lower"], what: str) -> Measure:
-    """Of the runs, those that ended so."""
+    """The share of runs that ended in this way."""
     return Measure(
         name=name, unit="share", better=better, high=1.0, yes_or_no=True, pooling="rate", headline=True, what=what
     )
@@ -58,7 +58,7 @@ def outcome(sample: Sample, settings: NoSettings) -> Found:
         return Measurement(value=status == "passed", values=values, details={"status": status})
     verdict = _verdict(sample)
     if isinstance(verdict, str) and found is None:
-        # What was scored has come to its end, whatever the scores mean.
+        # A run with scores has ended and was not broken, whatever its scores mean.
         return NotApplicable(verdict, {"broken": 0} if any(map(_is_scored, sample.scores)) else {})
     passed = verdict if isinstance(verdict, bool) else False
     return Measurement(
@@ -70,13 +70,13 @@ def outcome(sample: Sample, settings: NoSettings) -> Found:
 
 
 def _verdict(sample: Sample) -> bool | str:
-    """Whether the one score that came with the sample says yes, or why it does not tell."""
+    """Whether the only stored score says yes; a text says why that is unknown."""
     stored = filter(_is_stored, sample.scores)
-    told = [(score.name, found) for score in stored if (found := _yes_or_no(score)) is not None]
-    if len(told) > 1:
-        listed = ", ".join(name for name, _ in told)
+    verdicts = [(score.name, found) for score in stored if (found := _yes_or_no(score)) is not None]
+    if len(verdicts) > 1:
+        listed = ", ".join(name for name, _ in verdicts)
         return f"the source does not say how the run ended, and stores several scores ({listed})"
-    return told[0][1] if told else "the source does not say how the run ended"
+    return verdicts[0][1] if verdicts else "the source does not say how the run ended"
 
 
 def _is_stored(score: Score) -> bool:

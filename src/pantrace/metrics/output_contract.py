@@ -1,4 +1,4 @@
-"""The answer has the shape that its case demands."""
+"""Whether the answer has the shape that its case requires."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
 SHOWN = 20
-"""Violations that are told in full."""
+"""How many violations are listed."""
 
 _FENCE = re.compile(r"\A\s*```[a-zA-Z0-9]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     contract: str | None = None
-    """Name, or name@version, of the contract for all cases; without it, the one each case names."""
+    """Name, or name@version, of the contract for all cases; by default the one that each case names."""
     contracts: str | None = None
-    """A JSON Schema file, or a folder of them, named NAME.json or NAME@VERSION.json; it stands in front of the shipped
-    ones."""
+    """A JSON Schema file, or a folder of them, named NAME.json or NAME@VERSION.json. They take precedence over the
+    built-in ones."""
 
     def __post_init__(self) -> None:
-        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        # Loaded now, so that a wrong file is reported once and not by every sample.
         if self.contracts is not None:
             _registry(self.contracts)
 
@@ -46,7 +46,7 @@ class _Versions(NamedTuple):
 
     schemas: dict[str, Validator]
     newest_first: list[str]
-    """Those that a name without a version means: one's own where there are any, else the shipped ones."""
+    """The versions that a name without a version means: the user's own if there are any, else the built-in ones."""
 
 
 @metric(
@@ -89,6 +89,7 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
     given = answer(sample)
     if given is None:
         return NotApplicable(no_answer_because(sample))
+    # Models like to put JSON into a code fence; a program that reads the answer may not expect one, hence `fenced`.
     fence = _FENCE.match(given)
     text = fence[1] if fence is not None else given
     met: list[str] = []
@@ -100,7 +101,7 @@ def output_contract(sample: Sample, settings: Settings) -> Found:
         version = next((each for each in may_be if each in met), version)
         violations = _violations(known.schemas[version], value)
     except (ReadError, ValueError) as error:
-        # NaN, numbers beyond a float and halves of surrogate pairs: what we can read, but JSON does not allow.
+        # NaN, numbers beyond a float and lone surrogates: we can read these, but JSON does not allow them.
         what = f"the answer is not plain JSON: {error}" if given else "the agent gave no answer"
         violations, met = [{"path": "", "message": what}], []
         version = may_be[0]
@@ -138,7 +139,7 @@ def _message(contract: str, violations: list[dict[str, str]]) -> str:
 
 @cache
 def _registry(path: str | None) -> dict[str, _Versions]:
-    """The contracts by name, one's own in front of the shipped ones. Files are read once per process."""
+    """The contracts by name; the user's own take precedence. Files are read once per process."""
     folder = files("pantrace.metrics").joinpath("contracts")
     shipped = [file for file in folder.iterdir() if file.name.endswith(".json")]
     own: list[Path] = []
@@ -148,6 +149,7 @@ def _registry(path: str | None) -> dict[str, _Versions]:
             raise UsageError(f"there are no contracts at {path}")
         own = list(place.glob("*.json")) if place.is_dir() else [place]
     found: dict[str, _Versions] = {}
+    # The user's own come last and replace built-in ones of the same name and version.
     for several in (shipped, own):
         fresh: dict[str, list[str]] = {}
         for file in sorted(several, key=_age, reverse=True):
@@ -160,12 +162,13 @@ def _registry(path: str | None) -> dict[str, _Versions]:
 
 
 def _age(file: Traversable) -> list[tuple[int, str]]:
-    """A file's name for sorting: numbers in it count as numbers, so that 10 is newer than 9."""
+    """The sort key of a file's version: numbers in it count as numbers, so that 10 is newer than 9."""
     version = file.name.removesuffix(".json").partition("@")[2]
     return [(int(part) if part.isdecimal() else -1, part) for part in re.split(r"(\d+)", version)]
 
 
 def _compiled(file: Traversable) -> Validator:
+    # Imported here: it is slow to load, and most plans have no contract.
     from jsonschema_rs import validator_for
 
     try:
@@ -175,5 +178,5 @@ def _compiled(file: Traversable) -> Validator:
 
 
 def _refuse(address: str) -> NoReturn:
-    """Schemas stand alone: a metric reads nothing from elsewhere."""
+    """Refuse references to other schemas: a metric must not read files or the network."""
     raise ValueError(f"a schema may not refer to {address}")

@@ -1,4 +1,4 @@
-"""Length of what the model says in one call."""
+"""Length of a model's answers."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def output_density(sample: Sample, settings: NoSettings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     tokens = recording_of(sample.trajectory).tokens
+    # Only calls that report output: counting the others as 0 would lower the mean.
     reported = len(tokens.answers) - tokens.output[1]
     if not reported:
         return NotApplicable("no model call reports its output tokens")

@@ -1,4 +1,4 @@
-"""The answer fits a pattern."""
+"""Whether the answer matches a pattern."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from .metric import Found, Measurement, NotApplicable, metric
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     pattern: str | None = None
-    """A Python regular expression; it may begin anywhere in the response."""
+    """A Python regular expression; it may match anywhere in the response."""
     ignore_case: bool = False
-    """Large and small letters are the same."""
+    """Treat upper and lower case as equal."""
 
     def __post_init__(self) -> None:
         if self.pattern is not None:
             try:
+                # Reported once, with the settings, and not by every sample.
                 compiled(self.pattern)
             except UsageError as error:
                 raise UsageError(f"{self.pattern!r} is {error}") from None

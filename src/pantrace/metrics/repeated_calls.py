@@ -1,4 +1,4 @@
-"""The same call made again."""
+"""Calls that were made before."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     ignore: tuple[str, ...] = ()
-    """Tools that may be called again with the same arguments (those that wait or poll)."""
+    """Tools that may be called again with the same arguments, because they wait or poll."""
 
 
 @metric(
@@ -52,7 +52,7 @@ def repeated_calls(sample: Sample, settings: Settings) -> Found:
             name = pair.call.name
             if name in ignored:
                 continue
-            # What was called once repeats nothing, whatever its arguments are.
+            # A tool that was called once repeats nothing, so its arguments need not be encoded.
             key = (name, _arguments(pair.call) if name in several else b"")
             total += 1
             run = run + 1 if key == last else 1
@@ -78,5 +78,5 @@ def _arguments(call: ToolCall) -> bytes:
     try:
         return _encode(call.arguments)
     except (TypeError, ValueError, RecursionError):
-        # Values that JSON has no plain word for (a number beyond a float, half of a surrogate pair) still compare.
+        # JSON cannot express numbers beyond a float or lone surrogates, but such arguments can still be compared.
         return repr(call.arguments).encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The same tool failing again and again."""
+"""Tools that fail again and again."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .metric import Found, Measurement, NotApplicable, metric
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     length: int = 3
-    """Failed attempts in a row that make a storm."""
+    """How many failed attempts in a row are a storm."""
 
 
 @metric(
@@ -45,6 +45,7 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
         return NotApplicable("no tool call was answered")
     longest = 0
     failures = recording.failed
+    # By trajectory: a sub-agent that fails with the same tool does not continue its parent's run of failures.
     for each in recording.pairs_by_trajectory if failures else ():
         running: dict[str, list[CallPair]] = {}
         for attempts in _by_step(each):
@@ -56,7 +57,7 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
             if running:
                 storms += _storm_ended(running, failing, set(attempts), settings.length)
             running = failing
-        # What still fails at the end of the run is a storm as well.
+        # A tool that still fails at the end of the run counts, too.
         storms += _storm_ended(running, {}, set(), settings.length)
     return Measurement(
         value=len(storms),
@@ -68,7 +69,7 @@ def retry_storms(sample: Sample, settings: Settings) -> Found:
 
 
 def _by_step(pairs: list[CallPair]) -> list[dict[str, list[CallPair]]]:
-    """For each step with answered calls: the pairs of each tool."""
+    """The pairs of each tool, for each step with answered calls."""
     steps: dict[int, dict[str, list[CallPair]]] = {}
     for pair in pairs:
         if pair.result is not None:

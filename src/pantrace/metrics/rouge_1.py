@@ -1,4 +1,4 @@
-"""Words that answer and reference share."""
+"""Words that the answer and the reference have in common."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def rouge_1(sample: Sample, settings: NoSettings) -> Found:
     ours, theirs = Counter(words(given)), Counter(words(wanted))
     if not theirs:
         return NotApplicable("the reference answer has no words")
+    # `&` of counters is the minimum of both counts.
     shared = (ours & theirs).total()
     precision = shared / ours.total() if ours else 0.0
     recall = shared / theirs.total()

@@ -7,6 +7,7 @@ from pantrace.model import Measure, Record, Sample
 
 from .metric import Found, Measurement, NotApplicable, metric
 
+# The eight names of the original.
 TOOLS = (
     "save_artifact",
     "load_artifact",
@@ -20,10 +21,10 @@ TOOLS = (
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     names: tuple[str, ...] = TOOLS
-    """A tool counts when its name contains one of these."""
+    """A tool counts if its name contains one of these."""
 
 
 @metric(
@@ -48,6 +49,7 @@ def sandbox_usage(sample: Sample, settings: Settings) -> Found:
     recording = recording_of(sample.trajectory)
     if not recording.pairs and (reason := recording.no_tools_because):
         return NotApplicable(reason)
+    # By containment, as in the original: `fs_read_file` counts as `read_file`.
     used = {tool: n for tool, n in recording.calls_by_tool.items() if any(name in tool for name in settings.names)}
     total = sum(used.values())
     return Measurement(

@@ -1,4 +1,4 @@
-"""state_variable_fidelity: does the final state hold what was expected?"""
+"""state_variable_fidelity: whether the final state has the expected values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class KeyRule(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the value under one key is compared."""
 
     mode: Literal["exact", "superset", "allowed", "present"] = "exact"
-    """exact: the same; superset: an object that holds at least what is expected; allowed: one of the expected list;
-    present: the key is there, whatever it holds."""
+    """exact: the same; superset: an object that has at least what is expected; allowed: one of the expected list;
+    present: the key is there, whatever its value."""
     normalise: bool = False
     tolerance: float = 0.0
 
@@ -24,19 +24,20 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How states are compared."""
 
     mode: Literal["exact", "superset", "allowed", "present"] = "exact"
-    """How values are compared: exact, superset (an object that holds at least what is expected), allowed (one of the
-    expected list), present (whatever it holds)."""
+    """How values are compared: exact, superset (an object that has at least what is expected), allowed (one of the
+    expected list), present (whatever the value)."""
     normalise: bool = False
-    """Compare texts without regard to case and blanks."""
+    """Ignore case and white space in texts."""
     tolerance: float = 0.0
     """How far two numbers may differ, absolutely or relative to the larger one."""
     keys: dict[str, KeyRule] = {}
-    """Other rules for single keys."""
+    """Different rules for single keys."""
     ignore: tuple[str, ...] = ()
-    """Expected keys that are not looked at."""
+    """Expected keys that are not compared."""
 
     def __post_init__(self) -> None:
         for tolerance in (self.tolerance, *(rule.tolerance for rule in self.keys.values())):
+            # Raises if the tolerance is wrong: once, not for every sample.
             Likeness(tolerance=tolerance)
 
     def of(self, key: str) -> KeyRule:
@@ -82,6 +83,7 @@ def state_variable_fidelity(sample: Sample, settings: Settings) -> Found:
         expected, _ = final_state(sample.expected)
     if expected is None:
         return NotApplicable("no state is expected")
+    # 0 of 0 keys would have to be called perfect or worthless; it is neither.
     wanted = {key: value for key, value in expected.items() if key not in settings.ignore}
     if not wanted:
         return NotApplicable("the expected state names no key")
@@ -111,13 +113,14 @@ def state_variable_fidelity(sample: Sample, settings: Settings) -> Found:
 
 
 def final_state(trajectory: Trajectory) -> tuple[dict[str, Any] | None, bool]:
-    """The recorded final state, else what the steps' changes add up to; and whether it is the latter."""
+    """The recorded final state, or else the sum of the steps' changes; and whether it is the latter."""
     if trajectory.state is not None:
         return trajectory.state, False
     changes = [step.state_delta for step in trajectory.steps if step.state_delta is not None]
     if not changes:
         return None, False
     state: dict[str, Any] = {}
+    # ADK's changes hold whole values, so the last one of a key is its state.
     for change in changes:
         state.update(change)
     return state, True

@@ -1,4 +1,4 @@
-"""Failures that the answer does not own up to."""
+"""Failures that the answer does not mention."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pantrace.model import CallPair, Measure, Record, Sample, Step, Trajectory, 
 
 from .metric import Found, Measurement, NotApplicable, metric
 
+# Broad on purpose: a word too many hides a swallowed error, a word too few accuses an honest answer.
 WORDS = (
     "error",
     "fail",
@@ -37,7 +38,7 @@ WORDS = (
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     words: tuple[str, ...] = WORDS
     """An answer that contains one of these, in lower case, mentions the failure. English; set your own for others."""
@@ -90,10 +91,11 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
                 good.add(pair.call.name)
                 continue
             failed += 1
+            # A turn without an answer claims nothing.
             if id(pair.step) not in mentioned:
                 continue
             judged += 1
-            # A later success of the same tool has made the failure good.
+            # A later success of the same tool corrects the failure.
             if pair.call.name not in good and not mentioned[id(pair.step)]:
                 swallowed.append(pair)
     if not failed:
@@ -111,14 +113,14 @@ def swallowed_errors(sample: Sample, settings: Settings) -> Found:
 
 
 def _mentioned(trajectory: Trajectory, wanted: set[int], words: tuple[str, ...]) -> dict[int, bool]:
-    """For each wanted step, by its Python id, whether the answer of its turn has one of the words: what the agent last
-    said in it, at that step or later. A step after which nobody said anything is not there."""
+    """Whether the answer of its turn has one of the words, for each wanted step by its Python id. The answer is the
+    last text of the agent in the turn, at that step or later. Steps without any later text are left out."""
     found: dict[int, bool] = {}
     if not wanted:
         return found
     answer: str | None = None
     mentioned: bool | None = None
-    # Backwards, so that the first words met in a turn are its answer.
+    # Backwards, so that the first text found in a turn is its answer.
     for step, begins_turn in reversed(_with_begins(active_steps(trajectory))):
         if answer is None and step.role == "agent" and step.kind == "message" and (text := step_text(step)):
             answer = text.lower()
@@ -132,7 +134,7 @@ def _mentioned(trajectory: Trajectory, wanted: set[int], words: tuple[str, ...])
 
 
 def _with_begins(steps: Iterable[Step]) -> list[tuple[Step, bool]]:
-    """Each step, and whether a turn begins with it, as `turns` divides them."""
+    """Each step, and whether a turn begins with it, by the same rule as `turns`."""
     found: list[tuple[Step, bool]] = []
     answered = True
     for step in steps:

@@ -46,8 +46,10 @@ def thinking_metrics(sample: Sample, settings: NoSettings) -> Found:
     thinking, missing = tokens.reasoning
     if thinking is None:
         return NotApplicable("no model call reports reasoning tokens")
+    # Some providers send thoughts but report 0 tokens for them: 0 % would be wrong.
     if not thinking and Thinking in recording.part_types:
         return NotApplicable("thoughts are recorded, but the calls report 0 tokens for them: they were not counted")
+    # The original skipped a call with null reasoning altogether, and lost its answer tokens.
     answers = sum(filter(None, tokens.answers))
     output = thinking + answers
     if output <= 0:

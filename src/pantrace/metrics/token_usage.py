@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.catalog import Catalog, Model, catalog, cost_usd, costs_usd
-from pantrace.matching.recorded_data import Recording, recording_of
+from pantrace.matching.recorded_data import Recording, models_by_agent, recording_of
 from pantrace.matching.tokens import Tokens, total
 from pantrace.model import (
     Measure,
@@ -77,13 +77,13 @@ _MADE_BY_MODELS = (Text, Thinking, ToolCall)
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What can be set."""
+    """The settings."""
 
     prices: str | None = None
-    """Path of a price table (TOML) whose models stand in front of the shipped ones."""
+    """Path of a price table (TOML); its models take precedence over the built-in ones."""
 
     def __post_init__(self) -> None:
-        # Read when the settings are made: a wrong file is told at once, not by every sample.
+        # Loaded now, so that a wrong file is reported once and not by every sample.
         catalog(self.prices)
 
 
@@ -115,14 +115,14 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     tokens = recording.tokens
     if in_total := _totals(recording):
         calls += in_total
-        # A run may report its sub-agents call by call and another only in total: both count, each once.
+        # One agent may report its calls, another only its total: both count, each once.
         tokens = Tokens([usage for _, usage in calls])
     table = catalog(settings.prices)
     if not calls and (recording.given_up or recording.interrupted):
         return NotApplicable("no response was completed, or all were abandoned", *_spent(recording, table, 0, 0.0))
     if not calls:
         return NotApplicable("no model call reports its usage")
-    # Programs that count nothing write zeros; a run that took no tokens does not exist.
+    # Programs that do not count write zeros; a run without any tokens does not exist.
     if not any(tokens.totals) and not any(usage.cost_usd for _, usage in calls):
         return NotApplicable("0 tokens are reported, so none were counted")
     models = dict.fromkeys([model for model, _ in calls])
@@ -141,15 +141,14 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     score = _costed(calls, priced, values, details, times=[step.at for _, step, _ in responses])
     cost = score.value if isinstance(score, Measurement) else None
     spent, apart = _spent(recording, table, values["total_tokens"], cost)
-    # They are the dictionaries of the score.
+    # These are the score's own dictionaries, so this completes the score.
     values |= spent
     details |= apart
     return score
 
 
 def _spent(recording: Recording, table: Catalog, tokens: float | None, cost: Any) -> tuple[Numbers, dict[str, Any]]:
-    """What was spent in all, and how much of it does not count for the run. Whoever asks what a session cost has paid
-    for given-up branches too."""
+    """What was spent in total, and how much of it does not count for the run: abandoned branches were paid for, too."""
     aside = recording.given_up + recording.interrupted
     if not aside:
         return {"spent_tokens": tokens, "spent_usd": cost}, {}
@@ -178,7 +177,7 @@ def _costed(
     details: dict[str, Any],
     times: list[float | None],
 ) -> Found:
-    """The score. The first calls, as many as there are `times`, are single calls; the others are totals of runs."""
+    """The score. The first `len(times)` calls are single calls; the others are totals of runs."""
     single = len(times)
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     values["reported_cost_usd"] = sum(reported) if reported else None
@@ -197,8 +196,8 @@ def _costed(
             "cost_source": "table",
         }
         what = f"{len(calls)} model calls" if len(calls) == single else "as the source sums it up"
-        told = f"{what}, {values['total_tokens']} tokens"
-        return Measurement(value=cost, explanation=told, values=values, details=details)
+        explanation = f"{what}, {values['total_tokens']} tokens"
+        return Measurement(value=cost, explanation=explanation, values=values, details=details)
     why = (
         f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls report neither input nor output tokens"
     )
@@ -215,8 +214,7 @@ def _costed(
 
 
 def _sums(tokens: Tokens) -> Numbers:
-    """The sums of all fields. A field that a call leaves out adds nothing, and how many calls leave it out is
-    counted."""
+    """The sums of all fields. A field that a call leaves out adds nothing; the number of such calls is counted."""
     given, without_input = tokens.input
     output, without_output = tokens.output
     cached, uncached = tokens.cached
@@ -238,14 +236,33 @@ def _sums(tokens: Tokens) -> Numbers:
     }
 
 
+def cost_of(sample: Sample, *, spent: bool = False) -> tuple[float | None, bool]:
+    """Dollars of a sample with its sub-agents, and whether they are estimated: the cost that the source records, if it
+    does so for all model calls, otherwise the price table's; None if neither is known. `spent` includes what was paid
+    but does not count: abandoned branches and interrupted responses."""
+    if sample.trajectory is None:
+        return None, False
+    recording = recording_of(sample.trajectory)
+    usages = [*recording.usages, *(usage for _, usage in _totals(recording))]
+    if spent:
+        usages += [usage for _, _, usage in recording.given_up + recording.interrupted]
+    recorded = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+    # Programs write 0 for models whose price they do not know.
+    is_known = any(recorded) or not any(total_tokens(usage) for usage in usages)
+    if recorded and len(recorded) == len(usages) and is_known:
+        return sum(recorded), False
+    cost = token_usage.score(sample).values.get("spent_usd" if spent else "estimated_cost_usd")
+    return cost, cost is not None
+
+
 def _totals(recording: Recording) -> list[tuple[str, Usage]]:
-    """Totals that the source reports for runs none of whose steps has its own usage."""
+    """The source's totals for runs without usage in any step. Otherwise the total would repeat the steps."""
     with_totals = [each for each in recording.trajectories if each.usage]
     if not with_totals:
         return []
     counted = {id(step) for _, step, _ in recording.model_calls}
     return [
-        (name or UNNAMED, usage)
+        (name or models_by_agent(each).get("") or UNNAMED, usage)
         for each in with_totals
         if each.usage and not any(id(step) in counted for step in each.steps)
         for name, usage in each.usage.items()
@@ -254,16 +271,16 @@ def _totals(recording: Recording) -> list[tuple[str, Usage]]:
 
 
 def _silent(recording: Recording) -> int:
-    """Model responses that report nothing."""
+    """The number of model responses without usage."""
     return len([step for step in recording.silent if any(type(part) in _MADE_BY_MODELS for part in step.parts)])
 
 
 def _traced(sample: Sample, trajectory: Trajectory) -> int | None:
-    """Model calls in the measured trace of the recording, which also shows those of agents called as tools."""
+    """Model calls in the measured trace of the recording, which includes those of agents called as tools."""
     if not any(each.seconds is not None for each in trajectory.invocations):
         return None
     kept = [each for each in sample.extra.values() if isinstance(each, dict)]
-    # Beside the recording, or in the row that was kept as it was.
+    # The trace is beside the recording, or in the row if that was kept whole.
     rows = [each["row"] for each in kept if isinstance(each.get("row"), dict)]
     traces = [each.get("session_trace") for each in (*kept, *rows)]
     spans = [span for trace in traces if isinstance(trace, list) for span in trace if isinstance(span, dict)]

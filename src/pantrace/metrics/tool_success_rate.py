@@ -47,6 +47,7 @@ def tool_success_rate(sample: Sample, settings: NoSettings) -> Found:
     recording = recording_of(sample.trajectory)
     pairs = recording.pairs
     answered = recording.answered
+    # Neither a success nor a failure: it is reported on its own.
     unanswered = len(pairs) - len(answered)
     if not answered:
         reason = "no tool call was answered" if pairs else "no tool was called"

@@ -1,4 +1,4 @@
-"""How many tools were called."""
+"""How many tool calls were made."""
 
 from __future__ import annotations
 

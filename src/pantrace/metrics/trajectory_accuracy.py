@@ -1,4 +1,4 @@
-"""trajectory_accuracy: were the expected tools called, with the expected arguments?"""
+"""trajectory_accuracy: whether the expected tools were called, with the expected arguments."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from pantrace.model import Measure, Record, Sample, Trajectory
 from .metric import Found, Measurement, NotApplicable, Numbers, metric
 
 SHOWN = 20
-"""Names of missing and extra calls that are listed."""
+"""How many names of missing and extra calls are listed."""
 
 
 class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How calls are compared."""
 
     preset: str | None = None
-    """Score as another library does: "adk-in-order", "agentevals-superset" and so on."""
+    """Score as another library does: "adk-in-order", "agentevals-superset" and others."""
     order: Order = "in_order"
-    """How calls are paired: exact (place by place), in_order, any_order."""
+    """How calls are paired: exact (position by position), in_order, any_order."""
     arguments: Mode = "exact"
     """How arguments are compared: exact, ignore, subset, superset, keys, allowed."""
     keys: tuple[str, ...] = ()
     """Dotted paths of the arguments that count when `arguments` is keys."""
     normalise: bool = False
-    """Compare texts without regard to case and blanks."""
+    """Ignore case and white space in texts."""
     tolerance: float = 0.0
     """How far two numbers may differ, absolutely or relative to the larger one."""
     tools: dict[str, ArgumentRule] = {}
-    """Other rules for single tools: {"search": {"mode": "keys", "keys": ["query"]}}."""
+    """Different rules for single tools: {"search": {"mode": "keys", "keys": ["query"]}}."""
     ignore_arguments: bool | None = None
-    """Compare names alone; by default as the preset's library does."""
+    """Compare only names; by default as the preset's library does."""
     aliases: dict[str, tuple[str, ...]] = {}
     """Other names of a tool: {"read": ["fs.read", "read_files"]}."""
     tool: str | None = None
     """The tool that vertex-trajectory-single-tool-use looks for."""
     failed_calls: bool | None = None
-    """Whether calls that failed count; by default they do, except where the preset's library leaves them out."""
+    """Whether failed calls count; by default they do, unless the preset's library leaves them out."""
 
     def __post_init__(self) -> None:
         if self.arguments == "keys" and not self.keys:
@@ -64,6 +64,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "normalise": self.normalise,
             "tolerance": bool(self.tolerance),
         }
+        # A setting that the preset ignores would look as if it had an effect.
         for name, given in changed.items():
             if given and name not in preset.reads:
                 raise ValueError(f"the preset {self.preset} does not know the setting {name}")
@@ -78,6 +79,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if self.ignore_arguments:
             return Rules(ArgumentRule(mode="ignore"))
         preset = PRESETS[self.preset] if self.preset else None
+        # The measures beside the score compare as the preset's library does.
         if preset and self.ignore_arguments is None and "arguments" not in preset.reads:
             return Rules(ArgumentRule(mode=preset.mode))
         default = ArgumentRule(mode=self.arguments, keys=self.keys, normalise=self.normalise, tolerance=self.tolerance)
@@ -86,7 +88,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def other_names(self) -> dict[str, str]:
-        """Other name -> the one name."""
+        """Alias -> the tool's name."""
         return {other: name for name, others in self.aliases.items() for other in others}
 
 
@@ -160,10 +162,12 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
     if failed is None:
         failed = preset.failed_calls if preset else True
     names = settings.other_names
+    # Only presets look at invocations and messages, so calls are grouped only for them.
     predicted = side_of_trajectory(sample.trajectory, names, failed=failed, grouped=preset is not None)
     if preset is None and not predicted.calls and (reason := recording_of(sample.trajectory).no_tools_because):
         return NotApplicable(reason)
     theirs = reference or Side(calls=())
+    # Libraries disagree about an empty reference; without a preset we do not pick one of their answers.
     if not theirs.calls and preset is None:
         return NotApplicable("the reference names no calls", {"calls": len(predicted.calls)}, {"reference": origin})
     found = compare(predicted.calls, theirs.calls, settings.rules, settings.order)
@@ -177,6 +181,7 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
             tool=settings.other_names.get(settings.tool or "", settings.tool),
             schemas=_schemas(sample.trajectory, settings),
         )
+        # Libraries expect objects: arguments as a text would make them fail.
         scored = preset.score(with_objects(predicted), with_objects(theirs), options)
         details["preset"] = settings.preset
         if isinstance(scored, Undefined):
@@ -195,7 +200,7 @@ def trajectory_accuracy(sample: Sample, settings: Settings) -> Found:
 
 
 def _reference(sample: Sample, settings: Settings) -> tuple[Side | None, str | None]:
-    """The reference and where it stands; a list of calls speaks where the expected trajectory names none."""
+    """The reference and its origin; the case's list of calls is used if the expected trajectory has none."""
     side = None
     if sample.expected is not None:
         side = side_of_trajectory(sample.expected, settings.other_names, grouped=settings.preset is not None)

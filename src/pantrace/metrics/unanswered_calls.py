@@ -37,6 +37,7 @@ def unanswered_calls(sample: Sample, settings: NoSettings) -> Found:
     pairs = recording.pairs
     if not pairs:
         return NotApplicable("no tool was called")
+    # Nearly every run: then the pairs need not be walked again.
     all_answered = len(recording.answered) == len(pairs)
     open_pairs = [] if all_answered else [pair for pair in pairs if pair.result is None]
     return Measurement(

@@ -1,4 +1,4 @@
-"""What was spent after the last useful step."""
+"""Tokens that were spent after the last useful step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
     if sample.trajectory is None:
         return NotApplicable("the case was not run")
     steps, recording = sample.trajectory.steps, recording_of(sample.trajectory)
-    # GUI actions have no results, so nothing tells whether one succeeded.
+    # GUI actions have no results, so it is unknown whether one succeeded.
     if Action in recording.part_types:
         return NotApplicable("the agent uses GUI actions; whether they were useful is not recorded")
     last = _last_useful(recording)
@@ -60,7 +60,7 @@ def wasted_tail(sample: Sample, settings: NoSettings) -> Found:
         }
     details = {"last_useful_step": steps[last].id if last >= 0 else None}
     calls = zip(recording.model_calls[: recording.own_calls], recording.tokens.totals, strict=False)
-    # What a grader asked is not among the calls, so that `is_agents` comes down to this.
+    # The calls contain none of a grader, so this check is the same as `is_agents`, and faster.
     total = sum(
         [tokens for (_, step, _), tokens in calls if tokens and step.kind == "message" and step.role in _AGENTS]
     )
@@ -85,14 +85,14 @@ def _tokens(steps: Iterable[Step]) -> int:
 
 
 def _last_useful(recording: Recording) -> int:
-    """Place of the last useful step; -1 when there is none."""
+    """The place of the last useful step; -1 if there is none."""
     steps, pairs, failed = recording.trajectory.steps, recording.pairs_by_trajectory[0], recording.failed
     good: set[int] | None = None
     asked = False
     for place in range(len(steps) - 1, -1, -1):
         step = steps[place]
         if not asked and _answers(step):
-            # It calls no tool, so whether one succeeded need not be known; most runs end here.
+            # The final answer calls no tool, so `good` is not needed; most runs end here.
             return place
         if good is None:
             good = {id(pair.step) for pair in pairs if pair.result is not None and id(pair.result) not in failed}

@@ -1,4 +1,4 @@
-"""What everything speaks: frozen structs, and the views that follow from them."""
+"""The model that all layers share: frozen structs, and views computed from them."""
 
 from __future__ import annotations
 

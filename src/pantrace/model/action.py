@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from .record import Extra, Number, PartRecord, Record
+from .record import Extra, Number, PartRecord, Record, Seconds
 
 Space = Literal["normalised", "pixels", "permille", "unknown"]
 """normalised: 0..1 of the viewport; permille: 0..1000 of it; pixels: of `viewport`, where known."""
 
 
 class Point(Record, frozen=True, kw_only=True):
-    """A place on the screen; x and y always mean what they say."""
+    """A place on the screen; x is always across and y down, in whichever order the source wrote them."""
 
     x: Number
     y: Number
@@ -38,6 +38,7 @@ class Target(Record, frozen=True, kw_only=True):
 
     point: Point | None = None
     box: Box | None = None
+    # Set-of-Marks numbers are integers, accessibility ids are texts; as text, 7 and "7" would be the same.
     element: str | int | None = None
     """Id or mark number of the element, in the source's own type."""
     role: str | None = None
@@ -62,8 +63,9 @@ class Action(PartRecord, frozen=True, kw_only=True, tag="action"):
     """How far a scroll goes, in the source's unit."""
     url: str | None = None
     app: str | None = None
-    seconds: Number | None = None
+    seconds: Seconds | None = None
     """How long a wait lasts."""
+    # Linked by id, not by position: recordings differ in whether a screenshot comes before or after the action.
     before: str | None = None
     """Id of the Media that was seen before the action."""
     after: str | None = None

@@ -31,6 +31,7 @@ class Case(Record, frozen=True, kw_only=True):
     reference: str | None = None
     """The ideal answer."""
     goal: str | None = None
+    # None and () differ: no statement, or "call nothing", which a metric can check.
     expected_calls: tuple[ExpectedCall, ...] | None = None
     available_tools: tuple[str, ...] | None = None
     expected_state: dict[str, Any] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .action import Action
-from .record import DatetimeView, Extra, Number, PartRecord
+from .record import DatetimeView, Extra, PartRecord, Seconds
 
 
 class Text(PartRecord, frozen=True, kw_only=True, tag="text"):
@@ -25,8 +25,8 @@ class Thinking(PartRecord, frozen=True, kw_only=True, tag="thinking"):
     signature: str | None = None
     """Opaque proof or ciphertext that the provider wants back."""
     redacted: bool = False
-    started: Number | None = None
-    ended: Number | None = None
+    started: Seconds | None = None
+    ended: Seconds | None = None
     extra: Extra = {}
 
     started_datetime = DatetimeView("started")
@@ -55,12 +55,13 @@ class Media(PartRecord, frozen=True, kw_only=True, tag="media"):
     """Base64, when the source holds it inline."""
     size: tuple[int, int] | None = None
     """Width and height in pixels."""
-    seconds: Number | None = None
+    seconds: Seconds | None = None
     """How long a recording lasts."""
     name: str | None = None
     extra: Extra = {}
 
 
+# Kept apart, because they have different causes: a bad tool, a bad model, a bad command, a person who said no.
 Failure = Literal["error", "invalid_tool", "invalid_arguments", "exit_code", "denied", "cancelled", "timeout"]
 
 
@@ -79,8 +80,8 @@ class ToolResult(PartRecord, frozen=True, kw_only=True, tag="result"):
     truncated: bool = False
     """The recording has only a part of the output."""
     media: tuple[Media, ...] = ()
-    started: Number | None = None
-    ended: Number | None = None
+    started: Seconds | None = None
+    ended: Seconds | None = None
     extra: Extra = {}
 
     started_datetime = DatetimeView("started")
@@ -100,6 +101,7 @@ class Citation(PartRecord, frozen=True, kw_only=True, tag="citation"):
 class Unknown(PartRecord, frozen=True, kw_only=True, tag="unknown"):
     """Something in the source format that has no place in the model, kept unchanged."""
 
+    # With the format's name in front: two formats may use the same word for different things.
     kind: str
     """The source's own name for it, after the name of the format: "opencode:step-start"."""
     raw: Any = None

@@ -9,25 +9,29 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A frozen struct; what equals its default is left out when written, and no key is dropped in silence."""
+    """A frozen struct. A field that equals its default is not written; an unknown key is an error, never dropped."""
 
 
 class PartRecord(Record, frozen=True, kw_only=True, gc=False, tag_field="type"):
-    """A part of a step, told apart from others by its `type`. Parts hold no cycles: the collector leaves them alone."""
+    """A part of a step; `type` says of which kind. Parts contain no cycles, so the garbage collector can skip them."""
 
 
 Number = int | float
-"""A number as the source wrote it. Named as `float` alone, 1 would come back from a file as 1.0."""
+"""A number as the source wrote it. If the type were `float`, 1 would come back from a file as 1.0."""
 
 Count = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
-"""A whole number that can be reckoned with: beyond these no tool counts right, and far beyond nobody can at all."""
+"""A whole number that every JSON tool reads exactly: larger ones lose digits where numbers are floats."""
+
+Seconds = Count | float
+"""A time or duration as the source wrote it, bounded: Python cannot subtract a float from an integer of 400 digits."""
 
 Extra = dict[str, Any]
-"""What the model has no word for, kept under the name of the format it came from: {"opencode": {...}}."""
+"""Data that the model has no field for, kept under the name of its format: {"opencode": {...}}."""
 
 
+# A descriptor without an annotation: msgspec would take an annotated attribute for a field of the struct.
 class DatetimeView:
-    """A time of a struct as a `datetime` in UTC; None where there is no time, or none that a calendar has."""
+    """A time of a struct as a `datetime` in UTC; None if there is no time, or one beyond `datetime`'s years."""
 
     def __init__(self, field: str):
         self._field = field
@@ -36,5 +40,6 @@ class DatetimeView:
         seconds = getattr(record, self._field)
         try:
             return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+        # For a time outside of `datetime`'s years; which of the three is raised depends on the platform.
         except (ValueError, OverflowError, OSError):
             return None

@@ -1,4 +1,4 @@
-"""What pantrace says about its own work: losses and violations."""
+"""What pantrace reports about a conversion or a file: losses and violations."""
 
 from __future__ import annotations
 

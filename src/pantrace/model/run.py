@@ -1,4 +1,4 @@
-"""Run and sample: a pile of recordings, and one of them."""
+"""Run and sample: a set of recordings, and one of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from .case import Case
-from .record import DatetimeView, Extra, Number, Record
+from .record import DatetimeView, Extra, Record, Seconds
 from .score import Aggregate, Score
 from .trajectory import Source, Trajectory
 
@@ -33,12 +33,13 @@ class Sample(Record, frozen=True, kw_only=True):
         return _in_a_terminal(self)
 
 
+# Separate from Run: it is compared, stored and sent to workers, none of which must iterate over the samples.
 class RunHeader(Record, frozen=True, kw_only=True):
     """A run without its samples."""
 
     id: str | None = None
     name: str | None = None
-    created: Number | None = None
+    created: Seconds | None = None
     task: str | None = None
     agent: str | None = None
     model: str | None = None
@@ -57,7 +58,7 @@ class RunHeader(Record, frozen=True, kw_only=True):
 
 
 class Run(RunHeader, frozen=True, kw_only=True):
-    """One evaluation run or one pile of recordings. Samples are read as they are iterated, one at a time."""
+    """One evaluation run or one set of recordings. Samples are read while you iterate, one at a time."""
 
     samples: Iterable[Sample] = ()
 
@@ -73,15 +74,16 @@ def _in_a_terminal(shown: Sample | Run) -> Any:
 
 
 def _in_a_notebook(shown: Sample | Run) -> str:
-    # By name: how things look is the business of a room above this one.
+    # Imported by name at run time: `library` is a layer above this one, so a plain import would break the layers.
     return str(import_module("pantrace.library.notebook").html_of(shown))
 
 
 def header_of(run: RunHeader) -> RunHeader:
     """A run without its samples."""
+    # Field by field: converting the whole run would read all of its samples.
     return RunHeader(**{name: getattr(run, name) for name in RunHeader.__struct_fields__})
 
 
 def with_samples(header: RunHeader, samples: Iterable[Sample]) -> Run:
-    """A run of that header with these samples."""
+    """A run with this header and these samples."""
     return Run(**{name: getattr(header, name) for name in RunHeader.__struct_fields__}, samples=samples)

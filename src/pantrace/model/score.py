@@ -16,7 +16,7 @@ class Scale(Record, frozen=True, kw_only=True):
 
 
 class Maker(Record, frozen=True, kw_only=True):
-    """Who made a score: stored in the source, a check, a rubric, a judge model."""
+    """What made a score: the source (stored), a metric or rule (check), a rubric with its judge model, a human."""
 
     name: str
     kind: Literal["stored", "check", "rubric", "human"] = "stored"
@@ -31,6 +31,7 @@ class Score(Record, frozen=True, kw_only=True):
     value: Number | bool | str | None = None
     """None unless `status` is scored; a composite value (a mapping, a list) is in `details`."""
     scale: Scale | None = None
+    # Words instead of -1, 0 or NaN: the original Explain evals store -1 for a failed verdict, and average it.
     status: Literal["scored", "not_applicable", "failed", "unscored"] = "scored"
     explanation: str | None = None
     """Reason for the value, or why there is none."""
@@ -53,6 +54,7 @@ class Aggregate(Record, frozen=True, kw_only=True):
     name: str
     value: Number | bool | str | None = None
     """None: not applicable, or withdrawn."""
+    # OpenAdapt stores such numbers as a sentinel; read as a value, it would be drawn and averaged.
     withdrawn: bool = False
     """The source has withdrawn this number and stores a sentinel instead."""
     metric: str | None = None

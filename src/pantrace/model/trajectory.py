@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from .parts import Part
-from .record import DatetimeView, Extra, Number, Record
+from .record import DatetimeView, Extra, Number, Record, Seconds
 from .usage import Usage
 
 Role = Literal["system", "user", "agent", "tool"]
 Kind = Literal["message", "compaction", "synthetic", "copied", "user_shell", "note"]
 Purpose = Literal["agent", "grader", "simulated_user", "tool"]
-"""On whose behalf models were asked. agent: the agent under test; tool: a tool of the agent's that asks a model itself
-(its tokens are the run's, its words are not the agent's); grader and simulated_user: the test's own staff, never
-counted as the agent's."""
+"""For whom models were called. agent: the agent under test; tool: a tool of the agent that calls a model itself
+(its tokens belong to the run, its texts are not the agent's); grader and simulated_user: part of the test, never
+counted for the agent."""
 
 
 class StepError(Record, frozen=True, kw_only=True):
@@ -39,11 +39,12 @@ class Step(Record, frozen=True, kw_only=True):
     """1-based number of the user prompt this step belongs to, where the source knows it."""
     invocation: str | None = None
     parts: tuple[Part, ...] = ()
-    at: Number | None = None
+    at: Seconds | None = None
     """When it began: UTC epoch seconds, as measured by the source."""
-    ended: Number | None = None
+    ended: Seconds | None = None
     model: str | None = None
     usage: Usage | None = None
+    # Not normalised: providers distinguish more reasons than any common list has.
     stop: str | None = None
     """Why the model stopped, in the source's word."""
     error: StepError | None = None
@@ -56,7 +57,7 @@ class Step(Record, frozen=True, kw_only=True):
     """Of a compaction: ids of the steps that the model no longer saw from here on."""
     settings: dict[str, Any] | None = None
     """Settings of the model call (temperature, max_tokens ...), with the source's names; None: not recorded."""
-    first_token: Number | None = None
+    first_token: Seconds | None = None
     """Seconds from `at` until the model's first token."""
     state_delta: dict[str, Any] | None = None
     extra: Extra = {}
@@ -114,10 +115,10 @@ class Invocation(Record, frozen=True, kw_only=True):
     """Measured time of one invocation (a user prompt and all that followed), where the source measured it."""
 
     id: str
-    at: Number | None = None
-    seconds: Number | None = None
-    model_seconds: Number | None = None
-    tool_seconds: Number | None = None
+    at: Seconds | None = None
+    seconds: Seconds | None = None
+    model_seconds: Seconds | None = None
+    tool_seconds: Seconds | None = None
     extra: Extra = {}
 
     at_datetime = DatetimeView("at")
@@ -141,8 +142,8 @@ class Trajectory(Record, frozen=True, kw_only=True):
 
     id: str | None = None
     title: str | None = None
-    created: Number | None = None
-    ended: Number | None = None
+    created: Seconds | None = None
+    ended: Seconds | None = None
     source: Source | None = None
     parent: str | None = None
     """Id of the trajectory that started this one."""
@@ -150,16 +151,19 @@ class Trajectory(Record, frozen=True, kw_only=True):
     """Id of the tool call in the parent that started this one."""
     purpose: Purpose = "agent"
     origin: Origin | None = None
+    # A leaf instead of a flag on each step: a rewind changes one field and not thousands of steps.
     leaf: str | None = None
     """Id of the last step of the active path. Steps that are not on the path from it to the root belong to
     abandoned branches: kept, never counted. None: every step is active."""
     agents: tuple[Agent, ...] = ()
     steps: tuple[Step, ...] = ()
     invocations: tuple[Invocation, ...] = ()
+    # SWE-agent's submission, OpenHands' finish message and Vertex' `response` are answers but not the last message.
     response: str | None = None
     """The final response, if the source states one that is not the last message; it is the one that counts."""
     state: dict[str, Any] | None = None
     """Final state; None: the source has none."""
+    # By model, because a price belongs to a model; used only if no step has a usage, or tokens would count twice.
     usage: dict[str, Usage] | None = None
     """Totals as the source reports them, by model name ("" where it names none)."""
     outcome: Outcome | None = None

@@ -28,6 +28,7 @@ class Usage(Record, frozen=True, kw_only=True, gc=False):
     """Names of the numbers above that pantrace computed; the others are as reported by the source."""
     partial: tuple[str, ...] = ()
     """Names of the numbers above that are incomplete sums, because a part was not reported: lower bounds."""
+    # Claude Code writes output_tokens 2 when a response begins, and never corrects it if the stream is cut.
     interrupted: bool = False
     """Reported at the start of a response that never ended. It is not in any total: the final usage is unknown."""
     extra: Extra = {}
@@ -40,13 +41,15 @@ NUMBERS = ("input", "output", "cache_read", "cache_write", "reasoning", "tool_pr
 def add_usage(usages: list[Usage]) -> Usage | None:
     """The sum of several usages: each number over those that report it, None where none does.
 
-    A number that one usage reports and another does not is `partial`: of what is missing nobody knows the size."""
+    A number that one usage reports and another does not is `partial`: how much is missing is unknown."""
+    # A single usage stays as reported: as a sum, all of its numbers would be marked as derived.
     if len(usages) < 2:
         return usages[0] if usages else None
     sums: dict[str, Any] = {}
     partial: list[str] = []
     for name in NUMBERS:
         reported = [value for usage in usages if (value := getattr(usage, name)) is not None]
+        # None if none reports it: 0 would claim that nothing was used.
         sums[name] = sum(reported) if reported else None
         if reported and (len(reported) < len(usages) or any(name in usage.partial for usage in usages)):
             partial.append(name)
@@ -69,7 +72,8 @@ def reports(usage: Usage) -> bool:
 
 
 def total_tokens(usage: Usage) -> int | None:
-    """The total as reported, else input and output together; None when nothing is reported."""
+    """The total as reported, otherwise input and output together; None if nothing is reported."""
+    # The reported total wins: some providers count tokens in it that are neither input nor output.
     if usage.total is not None or (usage.input is None and usage.output is None):
         return usage.total
     return (usage.input or 0) + (usage.output or 0)

@@ -1,4 +1,4 @@
-"""Views: what follows from a trajectory and is therefore never stored."""
+"""Views: values computed from a trajectory, and therefore never stored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MergedTurn(msgspec.Struct, frozen=True):
 
 
 def active_steps(trajectory: Trajectory) -> tuple[Step, ...]:
-    """The steps that count: all of them, or those from the leaf up to the root if branches were given up.
+    """The steps that count: all of them, or those from the leaf up to the root if branches were abandoned.
 
     A step without an id belongs to the branch of the step before it: sources that number only some steps exist."""
     if trajectory.leaf is None:
@@ -49,6 +49,7 @@ def active_steps(trajectory: Trajectory) -> tuple[Step, ...]:
     by_id = {step.id: step for step in trajectory.steps if step.id is not None}
     path: set[str] = set()
     name: str | None = trajectory.leaf
+    # `not in path`: in a broken file a step can be its own ancestor, and the walk would never end.
     while name is not None and name in by_id and name not in path:
         path.add(name)
         name = by_id[name].parent
@@ -63,29 +64,31 @@ def active_steps(trajectory: Trajectory) -> tuple[Step, ...]:
 
 
 def given_up_steps(trajectory: Trajectory) -> list[Step]:
-    """The steps of branches that were given up."""
+    """The steps of abandoned branches."""
     if trajectory.leaf is None:
         return []
+    # By identity: steps without an id, or equal ones, must not be confused with each other.
     active = set(map(id, active_steps(trajectory)))
     return [step for step in trajectory.steps if id(step) not in active]
 
 
 def is_staff(purpose: str | None) -> bool:
-    """Whether a step is the test's own (a grader's or a simulated user's) and not the agent's."""
+    """Whether a step belongs to the test itself (a grader, a simulated user) and not to the agent."""
     return purpose == "grader" or purpose == "simulated_user"
 
 
 def step_text(step: Step) -> str | None:
-    """The text of one step without what the program inserted; None if it says nothing."""
+    """The text of one step without what the program inserted; None if there is none."""
+    # `type(...) is`, here and below: isinstance is slow for structs, and this runs for every part of every sample.
     texts = [part.text for part in step.parts if type(part) is Text and not part.synthetic and part.text]
     return "\n\n".join(texts) if texts else None
 
 
 def is_prompt(step: Step) -> bool:
-    """Whether a step is something that the user really asked."""
+    """Whether a step is a real prompt of the user."""
     if step.role != "user" or step.kind != "message":
         return False
-    # A message that holds only inserted text is the program's; one without any text (a picture) is the user's.
+    # A message with only inserted text comes from the program; one without any text (a picture) from the user.
     inserted = False
     for part in step.parts:
         if type(part) is Text:
@@ -96,7 +99,7 @@ def is_prompt(step: Step) -> bool:
 
 
 def is_agents(step: Step) -> bool:
-    """Whether a step is the agent's own, or a tool's answer to it."""
+    """Whether a step is a message of the agent, or a tool's answer to it."""
     return step.role in ("agent", "tool") and step.kind == "message" and not is_staff(step.purpose)
 
 
@@ -105,11 +108,13 @@ def turns(trajectory: Trajectory) -> list[Turn]:
     groups: list[list[Step]] = []
     first, answered = 1, True
     for step in active_steps(trajectory):
+        # Several prompts in a row are one turn: people add a second message before the agent answers.
         if answered and step.role == "user" and is_prompt(step):
             groups.append([])
             answered = False
         elif not groups:
             groups.append([])
+            # What comes before the first prompt (instructions) is turn 0, so that prompts are numbered from 1.
             first = 0
         if step.role == "agent" or step.role == "tool":
             answered = True
@@ -120,8 +125,8 @@ def turns(trajectory: Trajectory) -> list[Turn]:
 def call_pairs(trajectory: Trajectory, *, agent_only: bool = True, children: bool = False) -> list[CallPair]:
     """Tool calls in order, each with its result: by id, without an id by name and order.
 
-    With `agent_only`, what the user ran or called, copied context and branches that were given up are left out; with
-    `children`, the calls of sub-agents follow those of their parent, those of graders and simulated users do not."""
+    `agent_only` leaves out what the user ran or called, copied context and abandoned branches. `children` adds the
+    calls of sub-agents after those of their parent, but not those of graders and simulated users."""
     found: list[CallPair] = []
     for each in agent_trajectories(trajectory) if children else (trajectory,):
         steps = active_steps(each) if agent_only else each.steps
@@ -141,7 +146,9 @@ def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> l
             name = part.id
             if name is None:
                 by_name.setdefault(part.name, deque()).append(len(calls))
+                # A result may have neither id nor name: it then answers the oldest open call of any name.
                 by_name.setdefault(None, deque()).append(len(calls))
+            # The id is in use: this call waits until the first has its result, so that no result answers two calls.
             elif name in open_by_id:
                 again.setdefault(name, deque()).append(len(calls))
             else:
@@ -151,6 +158,7 @@ def pair_up(parts: Iterable[tuple[Part, Step]], *, agent_only: bool = True) -> l
             name = part.call_id
             if name is None:
                 places = by_name.get(part.name)
+                # The same call is in two queues (its name and None), so it may have its result already.
                 while places:
                     if (place := places.popleft()) not in results:
                         results[place] = part
@@ -174,6 +182,7 @@ def _is_agents_call(step: Step) -> bool:
 
 def has_failed(result: ToolResult) -> bool:
     """Whether a tool's answer is a failure: recorded as one, a non-zero exit code, or an error payload."""
+    # Many tools report a failure only inside a normal answer; a success rate without these would always be near 100 %.
     if result.failure is not None or result.error or result.exit_code:
         return True
     output = result.output
@@ -183,8 +192,8 @@ def has_failed(result: ToolResult) -> bool:
 
 
 def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
-    """Prompts and answers in strict alternation of user and agent; compaction summaries, inserted texts and user
-    shell commands are neither. A turn in which the agent only called tools has the text ""."""
+    """Prompts and answers, strictly alternating between user and agent; compaction summaries, inserted texts and user
+    shell commands are left out. A turn in which the agent only called tools has the text ""."""
     by_step: dict[int, list[CallPair]] = {}
     for pair in call_pairs(trajectory):
         by_step.setdefault(id(pair.step), []).append(pair)
@@ -208,11 +217,13 @@ def merged_turns(trajectory: Trajectory) -> list[MergedTurn]:
 
 
 def final_response(trajectory: Trajectory) -> str | None:
-    """The response that the source states, else the last thing the agent said after the last prompt; None when it said
-    nothing."""
+    """The response that the source states, otherwise the agent's last text after the last prompt; None if there is
+    none."""
+    # A response that is stated as "" means that there is none; the last message must not take its place.
     if trajectory.response is not None:
         return trajectory.response or None
     for step in reversed(active_steps(trajectory)):
+        # An answer to an earlier prompt is not an answer to the last one.
         if is_prompt(step) and step_text(step):
             return None
         if step.role == "agent" and is_agents(step) and (text := step_text(step)):
@@ -221,24 +232,26 @@ def final_response(trajectory: Trajectory) -> str | None:
 
 
 def usage_total(trajectory: Trajectory, *, children: bool = False) -> Usage | None:
-    """Tokens and cost of the own steps, or of the source's totals if no step has any; None if neither. With `children`
-    also of sub-agents. Without graders, simulated users, branches that were given up and interrupted responses."""
+    """Tokens and cost of the trajectory's steps, or the source's totals if no step has any; None if there are neither.
+    `children` adds sub-agents. Graders, simulated users, abandoned branches and interrupted responses never count."""
     usages: list[Usage] = []
     for each in agent_trajectories(trajectory) if children else (trajectory,):
         own = [step.usage for step in active_steps(each) if step.usage is not None and counts_usage(step)]
+        # Never both: the source's totals are sums of the same calls.
         usages += own or (each.usage.values() if each.usage else ())
     return add_usage(usages)
 
 
 def counts_usage(step: Step) -> bool:
-    """Whether the tokens of a step are the run's: not copied, not the test's own staff's, not only announced."""
+    """Whether a step's tokens belong to the run: not copied, not of the test itself, not of an unfinished response."""
     mine = step.kind != "copied" and step.kind != "user_shell" and not is_staff(step.purpose)
     return mine and not (step.usage is not None and step.usage.interrupted)
 
 
 def agent_trajectories(trajectory: Trajectory) -> Iterator[Trajectory]:
-    """The trajectory and, depth first, those of sub-agents and tools that ask a model; no graders, none given up."""
+    """The trajectory and, depth first, those of sub-agents and tools that call a model; no graders, none abandoned."""
     yield trajectory
+    # A sub-agent that an abandoned branch started is abandoned with it.
     left = {part.id for step in given_up_steps(trajectory) for part in step.parts if type(part) is ToolCall}
     for child in trajectory.children:
         if not is_staff(child.purpose) and (child.caller is None or child.caller not in left):

@@ -1,6 +1,6 @@
-"""Places: buckets of S3, Google Cloud Storage and Azure, mirrored on the local disk. Everybody else sees paths.
+"""Places: buckets of S3, Google Cloud Storage and Azure, mirrored on the local disk. The other layers only see paths.
 
-A URL becomes a path of a class of its own (`Mirrored`): the system sees the local copy, people see the URL."""
+A URL becomes a path of the class `Mirrored`: the system sees the local copy, people see the URL."""
 
 from __future__ import annotations
 

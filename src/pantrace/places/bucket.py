@@ -1,4 +1,4 @@
-"""Bucket: what obstore does, with errors as sentences. Credentials come from the environment, as obstore reads it."""
+"""Bucket: obstore with readable errors. Credentials come from the environment, as obstore reads it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .in_time import TooSlow, in_time
 from .url import Url
 
 _AT_ONCE = 256 << 10
-"""Bytes that are taken from the network before they are written, and that must come in time."""
+"""Bytes that are read from the network before they are written; each such piece must arrive in time."""
 _MOST_OBJECTS = 1_000_000
-"""Objects below one name: a listing that is longer never ends, or is more than one command can read."""
+"""Objects below one name. A longer listing never ends, or is more than one command can read."""
 _SMALL = 1 << 20
-"""Bytes of an object that is read into memory."""
+"""Maximum bytes of an object that is read into memory."""
 
 
 class Object(Record, frozen=True, kw_only=True):
-    """An object of a bucket, as a listing told it."""
+    """An object of a bucket, as a listing describes it."""
 
     key: str
     size: int
@@ -33,7 +33,7 @@ class Object(Record, frozen=True, kw_only=True):
 
 
 class Conflict(PantraceError):
-    """A conditional write was refused: somebody else was there first."""
+    """A conditional write was refused: another process has written first."""
 
 
 class NoSuchObject(ReadError):
@@ -51,7 +51,7 @@ class Bucket:
             raise MissingExtra(f"{scheme}://", "cloud") from None
         kind: Any = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}[scheme]
         with self._told(""):
-            # Plain http only where the address given says so: a server of one's own, on loopback or in a cluster.
+            # Plain http is used only if AWS_ENDPOINT_URL says so: the user's own server, on loopback or in a cluster.
             self._store = kind(
                 name,
                 client_options={"allow_http": True, "connect_timeout": "10s", "timeout": "10m"},
@@ -59,11 +59,11 @@ class Bucket:
             )
 
     def url(self, key: str) -> str:
-        """How people name an object."""
+        """The URL of an object."""
         return str(self._root.beside(key))
 
     def listing(self, prefix: str) -> list[Object]:
-        """All objects below a prefix, by key; those that stand for empty folders are none."""
+        """All objects below a prefix, by key, without those that only mark an empty folder."""
         found: dict[str, Object] = {}
         with self._told(prefix):
             for some in in_time(lambda: self._store.list(prefix or None, chunk_size=1000)):
@@ -72,9 +72,10 @@ class Bucket:
         return [found[key] for key in sorted(found) if not key.endswith("/")]
 
     def _add(self, found: dict[str, Object], new: Object, prefix: str) -> None:
-        """Note an object of a listing; a ReadError where the listing is none that a server makes in good faith."""
+        """Note an object of a listing; ReadError if no honest server would list it."""
         if prefix and not new.key.startswith(f"{prefix}/"):
             raise ReadError(f"the server lists {self.url(new.key)[:200]}, which is not below it", path=self.url(prefix))
+        # A server that repeats a page would keep us listing until the limit; no real listing has a key twice.
         if new.key in found:
             raise ReadError("the server lists the same object again and again", path=self.url(new.key))
         found[new.key] = new
@@ -93,11 +94,11 @@ class Bucket:
 
     @staticmethod
     def _asked(question: Callable[[], Any]) -> Any:
-        """One answer, in time."""
+        """One answer, or TooSlow."""
         return next(in_time(lambda: [question()]))
 
     def head(self, key: str) -> Object | None:
-        """An object; None where there is none."""
+        """An object; None if it does not exist."""
         with self._told(key):
             try:
                 return _object(self._asked(lambda: self._store.head(key)))
@@ -105,7 +106,7 @@ class Bucket:
                 return None
 
     def fetch(self, key: str, target: Path, size: int) -> str:
-        """The bytes of an object, as a file; gives its tag. No more of them are taken than its listing told of."""
+        """Write the bytes of an object to a file; returns its tag. Never more bytes than its listing announced."""
         with target.open("wb") as file:
             return self._taken(key, size, file.write)
 
@@ -131,8 +132,8 @@ class Bucket:
             return found.meta["e_tag"] or ""
 
     def write(self, key: str, content: bytes | Path, *, over: str | None = None, new: bool = False) -> str:
-        """Write an object whole; gives its tag. `over`: only where the one with this tag stands; `new`: only where
-        there is none. Else a Conflict."""
+        """Write a whole object; returns its tag. `over`: only over the object with this tag; `new`: only if
+        there is none. Otherwise a Conflict."""
         mode: Any = "create" if new else {"e_tag": over} if over is not None else "overwrite"
         with self._told(key):
             if isinstance(content, bytes):
@@ -140,16 +141,17 @@ class Bucket:
             else:
                 with content.open("rb") as file:
                     told = self._store.put(key, file, mode=mode)
+        # Conditional writes are the only protection against a second writer, so a server without ETags is refused.
         if not told["e_tag"]:
             raise WriteError(f"{self.url(key)}: the server gives no ETag; two writers could not be distinguished")
         return str(told["e_tag"])
 
     def delete(self, keys: list[str]) -> None:
-        """Remove objects; those that are gone already are no error."""
+        """Remove objects; one that does not exist is not an error."""
         with self._told(keys[0] if keys else ""):
             try:
                 self._store.delete(keys)
-            except FileNotFoundError:  # not every provider takes it lightly
+            except FileNotFoundError:  # some providers report it, and stop at the first missing object
                 for key in keys:
                     with suppress(FileNotFoundError):
                         self._store.delete(key)
@@ -175,7 +177,7 @@ def _object(found: Any) -> Object:
     return Object(
         key=found["path"],
         size=found["size"],
-        # Listings have fractions of seconds where a single object has none.
+        # Whole seconds: listings have fractions, single objects have none, and the cache names a copy by this time.
         modified=float(int(found["last_modified"].timestamp())),
         tag=found["e_tag"] or found["version"] or "",
     )
@@ -187,10 +189,11 @@ _KEYS = {
     "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
 _METADATA = ("169.254.169.254", "169.254.170.2", "metadata.google.internal")
-"""Where a machine of the cloud is asked who it is, when no credentials are given."""
+"""Addresses that obstore asks for credentials if none are given; on other machines nothing answers there."""
 
 
 def _sentence(root: Url, where: str, error: Exception) -> ReadError:
+    # obstore appends its internal Rust error, which helps nobody who reads the sentence.
     text = str(error).partition("\n\nDebug source")[0]
     known = type(error).__name__
     if "NoSuchBucket" in text or "ContainerNotFound" in text:

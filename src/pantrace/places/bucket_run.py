@@ -1,8 +1,8 @@
 """Bucket run: a run directory in a bucket, and its working copy on this disk.
 
-The bucket has the truth. A writer has its lease, works on the copy, and after every few commits sends first the new
-parts and then the manifest, which it writes only over the one that it knows. Readers take the manifest and leave parts
-in the bucket until they are asked for: their names have a hash, so a copy that is there is the right one."""
+The bucket is authoritative. A writer holds the lease, works on the copy, and after every few commits uploads the new
+parts and then the manifest, which it writes only over the version that it knows. Readers fetch the manifest and leave
+parts in the bucket until they need them: a part's name has a hash, so a local copy is always the right one."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ RUN, MANIFEST, LOCK, PARTS, LABELS = "run.json", "manifest.sqlite", "lock", "par
 _OWN = (RUN, MANIFEST, LABELS)
 _BESIDE = ("-wal", "-shm", "-journal")
 _GROWTH = 64_000_000
-"""Bytes by which a manifest may have grown since it was listed: its writer is at work."""
+"""Bytes by which a manifest may have grown since it was listed, because its writer is running."""
 _SHARE = 20
-"""The manifest is sent again after so many times as long as sending it took: at most a 20th of the time is spent on it.
-What was committed since is done again after `kill -9`."""
+"""After sending the manifest, wait 20 times as long as that took: at most a 20th of the time is spent on it. What was
+committed in between is done again after `kill -9`."""
 _SENT_AT_ONCE = 8
 
 
 def is_run(url: Url, objects: Iterable[Object]) -> bool:
     """Whether these objects are a run directory."""
     names = {below(url, each.key).partition("/")[0] for each in objects}
+    # Two of the three: a folder that happens to contain one file of that name is not a run directory.
     return len({RUN, MANIFEST, PARTS} & names) >= 2 and MANIFEST in names
 
 
 class BucketRun:
-    """One for each run directory of a bucket in this process."""
+    """A run directory in a bucket; there is one object for each in this process."""
 
     def __init__(self, url: Url):
         self.url = url
@@ -57,16 +58,16 @@ class BucketRun:
             ) from None
         self.path: Mirrored = register(Root(os.fspath(self._local), str(url)))
         self._sizes: dict[str, int] | None = None
-        """Of what is in the bucket, by name; None: not listed."""
+        """Sizes of what is in the bucket, by name; None: not listed."""
         self._lease: Lease | None = None
         self._taken: dict[str, str] = {}
-        """Tags of what was taken over, or written, by name."""
+        """Tags of what was fetched or written, by name."""
         self._run_sent = b""
         self._pool: ThreadPoolExecutor | None = None
         self._sent: list[Future[str]] = []
         self._next = 0.0
         self.stands_apart = False
-        """Whether the writer of the run directory does not see our disk: what we make goes through the bucket."""
+        """Whether the writer of the run directory cannot see our disk, so that our parts must go through the bucket."""
 
     @property
     def is_writing(self) -> bool:
@@ -84,14 +85,14 @@ class BucketRun:
     # Reading
 
     def refresh(self, objects: list[Object] | None = None) -> None:
-        """Take over what the bucket says, unless a process of this machine is writing: then its copy is newer."""
+        """Fetch what the bucket has, unless a process on this machine is writing: then the local copy is newer."""
         with alone(self._folder / "refresh"):
             if not self._is_written_here():
                 self._take_in(self._bucket.listing(self.url.key) if objects is None else objects)
 
     def _is_written_here(self) -> bool:
         lock = self._local / LOCK
-        # Its holder writes his name into it. One that is empty is not even tried: a writer might try at this moment.
+        # A holder writes its name into the lock. An empty one is not tried: a writer may be taking it at this moment.
         if not lock.is_file() or not lock.stat().st_size:
             return False
         with trying(lock) as is_free:
@@ -104,7 +105,7 @@ class BucketRun:
             target = self._local / name
             if name in names and self._taken.get(name) == names[name].tag and target.is_file():
                 continue
-            if name == MANIFEST:  # an old log must never lie beside a new database
+            if name == MANIFEST:  # SQLite would apply an old log to a new database, and damage it
                 for ending in _BESIDE:
                     target.with_name(name + ending).unlink(missing_ok=True)
             if name not in names:
@@ -122,8 +123,9 @@ class BucketRun:
     # Writing
 
     def enter(self) -> None:
-        """Become the writer, or say who is. The local lock of the copy must be held already."""
+        """Become the writer, or raise an error that says who is. The copy's local lock must be held already."""
         names = sorted(below(self.url, each.key) for each in self._bucket.listing(self.url.key))
+        # Checked before the lease is taken: a typo in --out must not leave a lock in somebody's bucket.
         strange = [name for name in names if name.partition("/")[0] not in (*_OWN, LOCK, PARTS)]
         if strange and not {MANIFEST, RUN} & {*names}:
             raise UsageError(
@@ -134,7 +136,7 @@ class BucketRun:
         lease.take(str(self.url))
         try:
             with alone(self._folder / "refresh"):
-                self._taken = {}  # one who died may have left the copy ahead of the bucket
+                self._taken = {}  # a writer that died may have left the copy ahead of the bucket
                 self._take_in(self._bucket.listing(self.url.key))
             (self._folder / "token").write_text(lease.token)
         except BaseException:
@@ -146,7 +148,7 @@ class BucketRun:
         self.path = register(Root(os.fspath(self._local), str(self.url), lease.token))
 
     def _identity(self) -> str:
-        """A name of the working copy that no other copy has."""
+        """A unique name of the working copy."""
         path = self._folder / "copy"
         if not path.is_file():
             path.write_text(uuid.uuid4().hex)
@@ -154,30 +156,32 @@ class BucketRun:
 
     @property
     def token(self) -> str:
-        """Of the writer, which this process is."""
+        """The writer's token; this process must be the writer."""
         assert self._lease is not None
         return self._lease.token
 
     def send(self, names: Iterable[str]) -> None:
-        """Begin to send parts; `publish` waits for them."""
+        """Start sending parts; `publish` waits for them."""
         assert self._pool is not None
         for name in names:
             path = self._local / PARTS / name
             size = path.stat().st_size
+            # A part's name has its hash: one with the right size is there already, from before an interruption.
             if (self._sizes or {}).get(f"{PARTS}/{name}") != size:
                 self._sent.append(self._pool.submit(self._bucket.write, self._key(f"{PARTS}/{name}"), path))
             self.note(name, size)
 
     def note(self, name: str, size: int) -> None:
-        """A part is in the bucket, or on its way."""
+        """Remember that a part is in the bucket, or being sent."""
         if self._sizes is not None:
             self._sizes[f"{PARTS}/{name}"] = size
 
     def publish(self, *, now: bool = False) -> None:
-        """Send the manifest, when all that it names is there: at once, or when it has not been sent for a while."""
+        """Send the manifest once all its parts are in the bucket: `now`, or if it has not been sent for a while."""
         if self._lease is None or (not now and time.monotonic() < self._next):
             return
         try:
+            # All parts first: a manifest that names a missing part would make readers fail.
             for each in self._sent:
                 each.result()
             self._sent = []
@@ -187,6 +191,7 @@ class BucketRun:
             self._send_manifest()
             ended = time.monotonic()
             self._next = ended + _SHARE * (ended - begun)
+            # After the manifest: `run.json` describes the run, and must never be ahead of the parts that count.
             told = (self._local / RUN).read_bytes()
             if told != self._run_sent:
                 self._bucket.write(self._key(RUN), told)
@@ -205,7 +210,7 @@ class BucketRun:
         try:
             self._taken[MANIFEST] = self._bucket.write(self._key(MANIFEST), data, over=known, new=known is None)
         except Conflict:
-            # Ours, if only the answer was lost on its way.
+            # The write may have succeeded and only its answer been lost; then what is there is ours.
             found = self._bucket.head(self._key(MANIFEST))
             if found is None or found.size != len(data):
                 raise
@@ -215,7 +220,7 @@ class BucketRun:
             self._taken[MANIFEST] = tag
 
     def sweep(self, needed: set[str]) -> None:
-        """Remove parts that nobody needs: after the manifest is sent that does not name them."""
+        """Remove parts that are no longer needed. Only after sending the manifest that does not name them."""
         unwanted = [
             each.key
             for each in self._bucket.listing(self._key(PARTS))
@@ -224,7 +229,7 @@ class BucketRun:
         self._bucket.delete(unwanted)
 
     def leave(self) -> None:
-        """Send the last of it, and let others write."""
+        """Send what is left, and let others write."""
         if self._lease is None:
             return
         try:
@@ -236,16 +241,18 @@ class BucketRun:
         """Let others write, without sending anything more."""
         if self._lease is None or self._pool is None:
             return
+        # Nothing may be written after the lease is released.
         self._pool.shutdown(cancel_futures=True)
         self._sent = []
         lease, self._lease, self._pool = self._lease, None, None
-        with suppress(PantraceError):  # it is taken over after a while
+        with suppress(PantraceError):  # a lock that cannot be deleted is taken over after a minute
             lease.release()
 
     # In another process
 
     def join(self, token: str) -> None:
-        """Work for the writer that has this token."""
+        """Work for the writer with this token."""
+        # The token is in a file of the working copy: who can read it shares a disk with the writer.
         with suppress(OSError):
             if (self._folder / "token").read_text() == token:
                 self.stands_apart = False
@@ -253,17 +260,18 @@ class BucketRun:
         self.stands_apart = True
 
     def deliver(self, staged: Path, name: str) -> None:
-        """Send a part that is on this disk under the name that it will be committed by."""
+        """Upload a staged part under its final name."""
         self._bucket.write(self._key(f"{PARTS}/{name}"), staged)
         staged.unlink(missing_ok=True)
 
 
 def _snapshot(path: Path) -> bytes:
-    """A database as of now, without its log."""
+    """The current content of a database, without its log."""
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
         with closing(sqlite3.connect(path)) as database, closing(sqlite3.connect(temporary)) as copy:
             database.backup(copy)
+            # A reader must not need a -wal file beside the manifest, which no bucket can keep in step with it.
             copy.execute("pragma journal_mode = delete")
         return temporary.read_bytes()
     finally:
@@ -282,7 +290,7 @@ def bucket_run_at(url: Url) -> BucketRun:
 
 
 def bucket_run_of(path: Path) -> BucketRun | None:
-    """The run directory that a path is, or is part of; None where it is on this disk only."""
+    """The run directory that a path is, or is part of; None if it is only on this disk."""
     found = root_of(path) if _runs else None
     if found is None:
         return None

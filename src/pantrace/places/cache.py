@@ -1,7 +1,7 @@
 """Cache: copies of objects on the local disk, and views that put them where their keys say.
 
-An object's copy is named by its URL and its tag, so it never is an old one. A view is made of links to copies and never
-changes. What no process uses and is oldest goes when the whole becomes too large."""
+A copy is named by its object's URL and tag, so it is never out of date. A view consists of links to copies and never
+changes. When the cache becomes too large, the oldest copies that no process uses are deleted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _THREADS = 16
 MOST = 20 << 30
 """Bytes that are kept for a later command, unless PANTRACE_CACHE_SIZE says otherwise."""
 _held: list[int] = []
-"""Open files by which other processes see that a view is in use."""
+"""Open, locked files that tell other processes which views are in use."""
 
 
 def _nobody(_url: str, _objects: int, _size: int) -> None:
@@ -36,7 +36,7 @@ _told: Callable[[str, int, int], None] = _nobody
 
 
 def tell_fetching(told: Callable[[str, int, int], None]) -> None:
-    """Tell somebody before objects are fetched: from where, how many, and of how many bytes."""
+    """Set the function that is called before objects are fetched, with the URL, their number and their bytes."""
     global _told
     _told = told
 
@@ -57,7 +57,7 @@ def _most() -> int:
 
 
 def fetch_all(url: Url, objects: Iterable[Object]) -> dict[str, Path]:
-    """Copies of objects, by key; those that are there already are not fetched."""
+    """Copies of objects, by key; only those that are missing are fetched."""
     found = {each.key: _copy_of(url, each) for each in objects}
     wanted = [each for each in objects if not found[each.key].exists()]
     if wanted:
@@ -78,6 +78,7 @@ def _copy_of(url: Url, found: Object) -> Path:
 
 def _fetch(url: Url, found: Object, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
+    # Two commands that need the same object fetch it once.
     with alone(target.with_suffix(".lock")):
         if target.exists():
             return
@@ -86,6 +87,7 @@ def _fetch(url: Url, found: Object, target: Path) -> None:
             bucket_of(url.scheme, url.bucket).fetch(found.key, temporary, found.size)
             if temporary.stat().st_size != found.size:
                 raise ReadError("it changed while it was read", path=str(url.beside(found.key)), remedy="try again")
+            # The object's time, not the download's: the fingerprint of an input contains it.
             os.utime(temporary, (found.modified, found.modified))
             temporary.replace(target)
         finally:
@@ -94,13 +96,13 @@ def _fetch(url: Url, found: Object, target: Path) -> None:
 
 
 def view_name(url: Url, objects: Iterable[Object]) -> str:
-    """The name of a view: the same objects have the same."""
+    """The name of a view; the same objects always give the same name."""
     told = repr((str(url), [(each.key, each.tag, each.size, each.modified) for each in objects]))
     return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def view_at(name: str) -> Path | None:
-    """A view that is there; None where it is not. It is in use from now on."""
+    """An existing view, which is in use from now on; None if there is none."""
     folder = cache_root() / "views" / name
     if not folder.is_dir():
         return None
@@ -109,8 +111,8 @@ def view_at(name: str) -> Path | None:
 
 
 def make_view(url: Url, objects: list[Object], left: Iterable[Object] = ()) -> Path:
-    """A folder, or a file, with these objects where their keys say, below the URL. Of those that are `left` in the
-    bucket only the folders are made."""
+    """A folder, or a file, with these objects at the places that their keys name. Objects that are `left` in the bucket
+    only get their folders."""
     name = view_name(url, [*objects, *left])
     if (known := view_at(name)) is not None:
         return known
@@ -141,8 +143,9 @@ def make_view(url: Url, objects: list[Object], left: Iterable[Object] = ()) -> P
 
 
 def below(url: Url, key: str) -> str:
-    """The place of a key below a URL, as a file name that leads nowhere else."""
+    """The place of a key below a URL, as a relative path that cannot lead out of the folder."""
     place = key[len(url.key) :].lstrip("/")
+    # Anybody who may write to the bucket chooses the keys: "../../.bashrc" must not become a file of ours.
     parts = place.split("/")
     if any(part in ("", ".", "..") or "\0" in part or "\\" in part for part in parts):
         raise ReadError("its key cannot be a file name", path=str(url.beside(key)), remedy="rename the object")
@@ -150,7 +153,7 @@ def below(url: Url, key: str) -> str:
 
 
 def link(copy: Path, target: Path) -> None:
-    """Put a copy at a place, without copying it where the file system can do that."""
+    """Put a copy at a place: as a hard link, or as a real copy if the file system has none."""
     try:
         os.link(copy, target)
     except FileExistsError:
@@ -159,7 +162,7 @@ def link(copy: Path, target: Path) -> None:
         shutil.copy2(copy, target)
 
 
-# Who is at it
+# Locks: who uses what. Windows has no flock; there, nothing is locked.
 
 _IN_USE = ".in-use"
 
@@ -183,7 +186,7 @@ else:
 
     @contextmanager
     def alone(path: Path) -> Iterator[None]:
-        """One process or thread at a time."""
+        """Run the block in one process or thread at a time."""
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -193,7 +196,7 @@ else:
 
     @contextmanager
     def trying(path: Path) -> Iterator[bool]:
-        """Whether nobody else holds a lock, which is held here meanwhile if so."""
+        """Whether the lock is free; if so, it is held during the block."""
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             try:

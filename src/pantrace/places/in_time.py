@@ -1,7 +1,7 @@
-"""In time: what comes from a server piece by piece, given up when a piece does not come.
+"""A time limit for each piece that a server sends.
 
-The client's own limits are for single requests. A server that sends a byte now and then, or pages of a listing with
-nothing on them, keeps to them for ever."""
+The client's own limits are for single requests. A server that sends a byte now and then, or endless empty pages of a
+listing, never exceeds them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ def patience() -> float:
 
 
 class TooSlow(Exception):
-    """A piece did not come in time."""
+    """A piece did not arrive in time."""
 
 
 def in_time(begin: Callable[[], Iterable[T]]) -> Iterator[T]:
-    """The pieces that `begin` gives, each in time; TooSlow otherwise. The call that hangs is left to itself: its thread
-    ends with the process."""
+    """The pieces that `begin` returns; TooSlow if one does not arrive in time. A call that hangs is abandoned: its
+    thread ends with the process."""
+    # Two at most: a fast server must not fill the memory while we write to a slow disk.
     waiting: Queue[tuple[str, Any]] = Queue(maxsize=2)
     stopped = Event()
 

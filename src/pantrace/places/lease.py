@@ -1,9 +1,9 @@
 """Lease: the writer's lock of a run directory in a bucket.
 
-A bucket has no locks that end with their holder. So the lock is an object, made only where there is none, that its
-holder writes anew every few seconds. One that has not been written for a while is abandoned and may be taken over. No
-clock of ours is asked how old it is: the server's is. Whoever took over changes the manifest first, so that a holder
-who wakes up late cannot write it any more: it is written only over the one that he knows."""
+A bucket has no locks that end with their holder. So the lock is an object that is created only if there is none, and
+that its holder rewrites every few seconds. If it has not been written for a while, it is abandoned and can be taken
+over. Its age is measured by the server's clock, because clocks of machines differ. The new holder changes the manifest
+first, so an old holder that wakes up late cannot write it any more: it writes only over the version that it knows."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from pantrace.model import Record
 from .bucket import Bucket, Conflict, NoSuchObject
 
 EVERY = 15.0
-"""Seconds between two signs of life."""
+"""Seconds between two renewals."""
 LOST_AFTER = 60.0
-"""Seconds without one, after which a lock is abandoned."""
+"""Seconds without a renewal after which a lock is abandoned."""
 
 
 class Holder(Record, frozen=True, kw_only=True):
-    """What the lock says."""
+    """The content of the lock."""
 
     who: str
     copy: str
-    """The working copy on the holder's disk. Whoever holds the lock of that copy knows that its last holder is gone."""
+    """The holder's working copy. A process that holds the local lock of that copy knows that this holder is gone."""
     token: str
     lost_after: float = LOST_AFTER
     beat: str = ""
-    """Differs each time, and so does the object's tag."""
+    """Different each time, so that the object's tag changes with every renewal."""
 
 
 class Lease:
-    """Held from `take` until `release`; `is_lost` when somebody else has taken it."""
+    """Held from `take` until `release`; `is_lost` once another process has taken it."""
 
     def __init__(self, bucket: Bucket, key: str, copy: str):
         self._bucket, self._key = bucket, key
@@ -52,16 +52,16 @@ class Lease:
 
     @property
     def token(self) -> str:
-        """Different for each time that a run directory is opened for writing."""
+        """Different each time a run directory is opened for writing."""
         return self._holder.token
 
     def take(self, where: str) -> None:
-        """Take it, or refuse in words."""
+        """Take the lease, or raise a UsageError that says who holds it."""
         while not self._tag:
             try:
                 self._tag = self._bucket.write(self._key, self._content(), new=True)
             except Conflict:
-                with suppress(NoSuchObject):  # it was let go of this moment: try again
+                with suppress(NoSuchObject):  # it was released at this moment: try again
                     self._take_over(where)
         self._thread = Thread(target=self._beat, name="pantrace lease", daemon=True)
         self._thread.start()
@@ -74,6 +74,7 @@ class Lease:
             raise UsageError(
                 f"{where}/lock was not written by pantrace; remove it if nobody else writes there"
             ) from None
+        # The same working copy: we hold its local lock, so the process that wrote this lease is dead.
         if other.copy != self._holder.copy and (left := other.lost_after - self._age()) > 0:
             raise UsageError(
                 f"{where}: another process is writing here ({other.who}); wait until it ends, or choose another "
@@ -86,6 +87,7 @@ class Lease:
 
     def _age(self) -> float:
         """Seconds since the lock was written, by the server's clock."""
+        # The only way to ask a bucket for the time: write an object and look at its date.
         probe = f"{self._key}.{uuid.uuid4().hex}"
         self._bucket.write(probe, b"what time is it?")
         try:
@@ -106,10 +108,10 @@ class Lease:
                     self.is_lost = True
                     return
             except PantraceError:
-                continue  # the network may come back; if somebody else takes over, the manifest tells
+                continue  # the network may come back; if another process takes over, writing the manifest fails
 
     def _is_ours(self) -> bool:
-        """Whether the lock is ours after all: an answer may get lost on its way, and the request be sent again."""
+        """Whether the lock is ours after all: if an answer is lost, the request is repeated and conflicts."""
         with suppress(PantraceError, msgspec.DecodeError):
             data, tag = self._bucket.read(self._key)
             if msgspec.json.decode(data, type=Holder).token == self.token:
@@ -118,7 +120,7 @@ class Lease:
         return False
 
     def release(self) -> None:
-        """Let go of it, if it is still ours."""
+        """Delete the lock, if it is still ours."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

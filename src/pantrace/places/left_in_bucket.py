@@ -1,4 +1,4 @@
-"""Left in the bucket: parts of run directories, which are fetched only when somebody reads them."""
+"""Parts of run directories that stay in the bucket until they are read."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def bring(path: Path) -> None:
             bucket_of(url.scheme, url.bucket).fetch(url.key, temporary, size)
             temporary.replace(local)
     except NoSuchObject:
-        pass  # whoever reads it says that it is missing
+        pass  # the reader reports the missing file, and knows what it is
     finally:
         temporary.unlink(missing_ok=True)
 
 
 def bring_all(paths: Iterable[Path]) -> None:
-    """The same for many, several at a time."""
+    """`bring` for many files, several at a time."""
     missing = [each for each in paths if url_of(each) is not None and not os.path.exists(each)]  # noqa: PTH110
     if missing:
         with ThreadPoolExecutor(min(_AT_ONCE, len(missing))) as pool:
@@ -44,9 +44,10 @@ def bring_all(paths: Iterable[Path]) -> None:
 
 
 def size_in_bucket(path: Path) -> int | None:
-    """How many bytes a file has that was left in its bucket; None where there is none."""
+    """Bytes of a file that was left in its bucket; None if there is none."""
     if (text := url_of(path)) is None:
         return None
+    # The listing knows the size already; asking the server for each of a thousand parts would take minutes.
     if (remote := bucket_run_of(path)) is not None and (known := remote.size(path)) is not None:
         return known
     url = parse(text)

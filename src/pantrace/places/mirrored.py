@@ -1,7 +1,7 @@
-"""Mirrored: a path on this disk whose name, to people, is a URL.
+"""Mirrored: a path on this disk that is displayed as a URL.
 
-`str(path)` is the URL: in messages, in results, and in the name of an input, which so is the same on every machine.
-`os.fspath(path)`, which is what every call of the system uses, is the local copy."""
+`str(path)` is the URL: in messages, in results, and in the name of an input, which is thus the same on every machine.
+`os.fspath(path)`, which every system call uses, is the local copy."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ class Root(NamedTuple):
     local: str
     url: str
     token: str | None = None
-    """Of a run directory: known to those who share the disk with its writer."""
+    """For a run directory: a word that only processes on the writer's disk know."""
 
 
 _roots: dict[str, Root] = {}
 
 
 def register(root: Root) -> Mirrored:
-    """Note what a local path mirrors; gives the path."""
-    # Without links: whoever resolves a path must still be told its URL.
+    """Remember what a local path mirrors; returns the path."""
+    # Without symbolic links: a path that was resolved must still find its URL.
     real = os.path.realpath(root.local)
     _roots[real] = root._replace(local=real)
     return Mirrored(real)
 
 
 def root_of(path: str | os.PathLike[str]) -> tuple[Root, str] | None:
-    """What a path is part of, and where in it; None where it mirrors nothing."""
+    """The root that a path is part of, and its place in it; None if it mirrors nothing."""
     local = os.path.abspath(os.fspath(path))  # noqa: PTH100 -- of a Mirrored path, the string is what is wanted
+    # Upwards through the folders: views may be nested in a cache folder of any depth, and few are registered.
     while True:
         if (root := _roots.get(local)) is not None:
             return root, os.path.abspath(os.fspath(path))[len(local) :].lstrip(os.sep)  # noqa: PTH100
@@ -49,7 +50,7 @@ def root_of(path: str | os.PathLike[str]) -> tuple[Root, str] | None:
 
 
 def url_of(path: str | os.PathLike[str]) -> str | None:
-    """The URL that a path mirrors; None of any other."""
+    """The URL that a path mirrors; None for any other path."""
     found = root_of(path) if _roots else None
     if found is None:
         return None
@@ -58,12 +59,12 @@ def url_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def is_mirrored(path: object) -> bool:
-    """Whether a path is named by a URL."""
+    """Whether a path stands for a URL."""
     return isinstance(path, Mirrored)
 
 
 class Mirrored(_Path):
-    """A path below a registered root. What is made of it (`/`, `parent`, `with_name`) is of this class, too."""
+    """A path below a registered root. Paths made from it (`/`, `parent`, `with_name`) are of this class, too."""
 
     __slots__ = ()
 
@@ -77,14 +78,14 @@ class Mirrored(_Path):
         return f"Mirrored({str(self)!r})"
 
     def __reduce__(self) -> Any:
-        """Sent to another process as a URL, which finds or makes its own copy."""
+        """Pickled as a URL: the other process finds or makes its own copy."""
         found = root_of(self)
         if found is None:
             return Path, (os.fspath(self),)
         root, below = found
         return sent_again, (root.url, root.token, below)
 
-    # Later versions of Python take str() of a path here and give it to the system.
+    # Newer versions of Python pass str(path), the URL, to the system here.
 
     def iterdir(self) -> Generator[Any, None, None]:
         """What is in the folder."""

@@ -20,14 +20,14 @@ class Origin(Record, frozen=True, kw_only=True):
     """Where a worker finds an input that was read from a bucket."""
 
     root: str
-    """The URL of the view that it lies in."""
+    """The URL of the view that contains it."""
     view: str
     objects: tuple[Object, ...] = ()
-    """The input and what is read beside it; empty where it is a folder."""
+    """The input and the files read with it; empty if it is a folder."""
 
 
 def origin_of(path: Path, beside: Iterable[Path]) -> Origin | None:
-    """What a worker must know to find an input; None of one that is no copy of a bucket's."""
+    """What a worker must know to find an input; None if the input is not a copy from a bucket."""
     found = root_of(path) if isinstance(path, Mirrored) else None
     if found is None or (contents := objects_of(found[0])) is None:
         return None
@@ -41,11 +41,12 @@ _found: dict[str, Mirrored] = {}
 
 
 def located(text: str, origin: Origin | None) -> Path:
-    """The input of a part, in whatever process: from the view that is there, or fetched."""
+    """The input of a part, in any process: from an existing view, or fetched."""
     if origin is None or not is_url(text):
         return path_at(text)
     name = f"{origin.view} {origin.root} {text if origin.objects else ''}"
     if name not in _found:
+        # By the view's name, without listing the bucket: the worker must see what the coordinator saw, not what is new.
         local = view_at(origin.view)
         if local is None and origin.objects:
             local = make_view(parse(origin.root), sorted(origin.objects, key=lambda each: each.key))

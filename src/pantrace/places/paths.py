@@ -1,4 +1,4 @@
-"""Place: what a text names, as a path: a path of this machine, or the mirror of a URL."""
+"""From text to path: a local path, or the mirror of a URL."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .mirrored import Mirrored, Root, register
 from .url import Url, is_url, parse
 
 _FRESH = 10.0
-"""Seconds for which a URL that one command names several times is not listed again."""
+"""Seconds for which a URL is not listed again, if one command names it several times."""
 _placed: dict[tuple[str, str], tuple[float, Mirrored]] = {}
 _objects: dict[str, dict[str, Object]] = {}
-"""What the views of this process were made of, by their place on the disk."""
+"""The objects that the views of this process were made of, by local path."""
 
 
 def path_at(given: str | os.PathLike[str]) -> Path:
-    """The path that a text names. What is at a URL is fetched: an object, or everything in a folder; of a run
-    directory only what says what is in it."""
+    """The path that a text names. What is at a URL is fetched: an object, or everything in a folder. Of a run
+    directory, only the manifest and the other small files are fetched."""
     if isinstance(given, Mirrored):
         return given
     text = os.fspath(given)
@@ -33,6 +33,7 @@ def path_at(given: str | os.PathLike[str]) -> Path:
     url = parse(text)
     name = str(url), os.fspath(cache_root())
     known = _placed.get(name)
+    # One command names the same URL several times; listing a large bucket each time would take minutes.
     if known is not None and (time.monotonic() - known[0] < _FRESH or _is_written_here(known[1])):
         return known[1]
     found = _mirror(url)
@@ -46,7 +47,7 @@ def _is_written_here(path: Path) -> bool:
 
 
 def run_path_at(given: str | os.PathLike[str]) -> Path:
-    """The path of a run directory that may not be there yet."""
+    """The path of a run directory that may not exist yet."""
     if isinstance(given, Mirrored) or not is_url(os.fspath(given)):
         return given if isinstance(given, Mirrored) else Path(given)
     url = parse(os.fspath(given))
@@ -66,6 +67,7 @@ def _mirror(url: Url) -> Mirrored:
     objects = bucket.listing(url.key)
     if not objects:
         raise ReadError("there is nothing with this name", path=str(url), remedy="names in a bucket are case-sensitive")
+    # A run directory changes while it is written, so it is not a view, which never changes.
     if is_run(url, objects):
         remote = bucket_run_at(url)
         remote.refresh(objects)
@@ -74,7 +76,7 @@ def _mirror(url: Url) -> Mirrored:
 
 
 def _file(url: Url, found: Object) -> Mirrored:
-    """An object, with those beside it that share its name: the log of a database, a folder with more of it."""
+    """An object and those next to it that share its name: the log of a database, a folder that belongs to it."""
     bucket = bucket_of(url.scheme, url.bucket)
     above = url.beside(url.key.rpartition("/")[0])
     stem = url.key[: len(url.key) - len(url.name)] + url.name.partition(".")[0]
@@ -95,6 +97,7 @@ def folder_of(url: Url, objects: list[Object]) -> Mirrored:
         each.key for each in objects if (found := _PART.fullmatch(each.key)) and f"{found[1]}/manifest.sqlite" in keys
     }
     here = [each for each in objects if each.key not in left]
+    # S3 allows "a" and "a/b" at the same time; on a disk, "a" cannot be both a file and a folder.
     _refuse_both(url, here)
     local = make_view(url, here, [each for each in objects if each.key in left])
     path = register(Root(os.fspath(local), str(url)))
@@ -103,12 +106,12 @@ def folder_of(url: Url, objects: list[Object]) -> Mirrored:
 
 
 def objects_of(root: Root) -> dict[str, Object] | None:
-    """What a view was made of in this process, by name; None of a run directory."""
+    """The objects that a view was made of in this process, by name; None for a run directory."""
     return _objects.get(root.local)
 
 
 def _is_folder_mark(key: str, keys: set[str]) -> bool:
-    """Some tools write an empty object for each folder."""
+    """Whether an object only marks a folder: some tools write an empty object for each."""
     return any(each.startswith(f"{key}/") for each in keys)
 
 

@@ -1,4 +1,4 @@
-"""Patterns: URLs with `*`, `?` or `[…]`, which no shell replaces by what they match."""
+"""URLs with `*`, `?` or `[…]`, which a shell does not expand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAGIC = re.compile(r"[*?[]")
 
 
 def paths_at(pattern: str) -> list[Path]:
-    """What a URL matches, by name: objects, and folders of them; without a pattern, what it names."""
+    """The objects and folders that a URL matches, by name; without a pattern, what it names."""
     url = parse(pattern)
     if _MAGIC.search(url.bucket):
         raise UsageError(f"{pattern}: the name of a bucket cannot be a pattern")
@@ -29,6 +29,7 @@ def paths_at(pattern: str) -> list[Path]:
     objects = bucket_of(url.scheme, url.bucket).listing(above.key)
     names = {below(above, each.key): each for each in objects}
     folders = {folder for name in names for folder in _folders(name) if wanted.fullmatch(folder)}
+    # With runs/** every subfolder matches, too: only the outermost are kept, or samples would be read twice.
     folders = {name for name in folders if not folders & {*_folders(name)}}
     alone = [name for name in names if wanted.fullmatch(name) and not folders & {*_folders(name)}]
     if not folders and not alone:
@@ -49,7 +50,7 @@ _TOKEN = re.compile(r"\*\*/?|\*|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 
 
 def expression(pattern: str) -> re.Pattern[str]:
-    """A pattern as shells have it: only `**` goes through folders."""
+    """A shell pattern as a regular expression: only `**` crosses folders."""
     return re.compile("".join(map(_meaning, _TOKEN.findall(pattern))))
 
 

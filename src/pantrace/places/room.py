@@ -1,4 +1,4 @@
-"""Room: what the cache lets go of when it becomes too large, and what it has no room for."""
+"""Room in the cache: what is deleted when it becomes too large, and what does not fit."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from pantrace.wire.limits import in_words
 _FREE = 100 << 20
 """Bytes that stay free on the disk."""
 _RECENT = 3600.0
-"""Seconds for which a part of a run directory is taken to be in use."""
+"""Seconds after its last use for which a part of a run directory counts as in use."""
 
 
 def make_room(root: Path, size: int, most: int, url: str, is_held: Callable[[Path], bool]) -> None:
-    """Let go of what is oldest and not in use, if the cache becomes too large; refuse what does not fit."""
+    """Delete the oldest unused copies if the cache becomes too large; UsageError if the new ones do not fit."""
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{root}: cannot be made: {error.strerror}; PANTRACE_CACHE names another folder") from None
     if _kept(root) + size > most:
         _let_go(root, _kept(root) + size - most, is_held)
+    # Checked before the download: a disk that fills up halfway would break other programs, too.
     free = shutil.disk_usage(root).free - _FREE
     if size > free:
         raise UsageError(
@@ -44,7 +45,7 @@ def _kept(root: Path) -> int:
 
 
 def _let_go(root: Path, size: int, is_held: Callable[[Path], bool]) -> None:
-    """Remove so many bytes of what is oldest, views that no process uses first: they hold on to copies."""
+    """Remove `size` bytes, oldest first; views that no process uses go before, since their links keep copies alive."""
     for view in (root / "views").glob("*"):
         if view.is_dir() and not is_held(view):
             shutil.rmtree(view, ignore_errors=True)
@@ -55,6 +56,7 @@ def _let_go(root: Path, size: int, is_held: Callable[[Path], bool]) -> None:
         is_part = each.suffix == ".parquet"
         if size <= 0:
             return
+        # More than one link: a view uses the copy, and deleting this name would free nothing.
         if state is None or state.st_nlink > 1 or (is_part and state.st_atime > recent):
             continue
         each.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ class Url(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a file or a folder of it is called."""
+        """The name of the local file or folder."""
         return self.key.rpartition("/")[2] or self.bucket
 
     def beside(self, key: str) -> Url:
@@ -35,12 +35,12 @@ class Url(NamedTuple):
 
 
 def is_url(text: str) -> bool:
-    """Whether a text is meant as a URL. No path is: two slashes in a row are one."""
+    """Whether a text is meant as a URL. A path never is: in a path, two slashes in a row mean the same as one."""
     return _URL.fullmatch(text) is not None
 
 
 def parse(text: str) -> Url:
-    """A URL of a bucket; a UsageError says what is wrong with any other."""
+    """A URL of a bucket; UsageError for any other."""
     found = _URL.fullmatch(text)
     if found is None:
         raise UsageError(f"{text!r} is not a URL")
@@ -60,11 +60,11 @@ def _unknown(scheme: str) -> str:
         return "web pages are not read; download it and name the file"
     known = ", ".join(f"{each}://" for each in SCHEMES)
     close = get_close_matches(scheme, SCHEMES, n=1, cutoff=0.5)
-    return f"{scheme}:// is not known" + (f"; did you mean {close[0]}://?" if close else f"; these are: {known}")
+    return f"{scheme}:// is not known" + (f"; did you mean {close[0]}://?" if close else f"; known: {known}")
 
 
 def path_here(given: str | PathLike[str]) -> Path:
-    """A path to write to; a UsageError where it is a URL."""
+    """A path to write to; UsageError if it is a URL."""
     if is_url(text := fspath(given)):
         raise UsageError(f"{text}: only `eval --out` writes to a bucket; write a local file and copy it")
     return Path(given)

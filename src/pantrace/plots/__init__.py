@@ -1,4 +1,4 @@
-"""Figures: one per file, numbers in, a Vega-Lite dict out; `render` makes it a picture. Null is a gap with a mark."""
+"""Figures, one per file: numbers in, a Vega-Lite dict out. `render` draws it. A missing value is a gap with a mark."""
 
 from __future__ import annotations
 

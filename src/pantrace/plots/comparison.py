@@ -1,4 +1,4 @@
-"""Comparison: several evaluations by several metrics, a panel of bars for each metric."""
+"""Comparison: several evaluations on several metrics, with a panel of bars for each metric."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pantrace.model import Record, Scale
 from .style import FAINT, LINE, QUIET, decimals, figure, looks, lookup, shared_scale, shorten, words
 
 WIDTH = 150
-"""Of one panel's bars, in pixels."""
+"""Width of a panel's bars, in pixels."""
 ROW = 24
 PER_ROW = 4
-"""Panels beside each other."""
+"""Panels next to each other."""
 LABEL = 34
-"""Letters of a label."""
+"""Longest label, in letters."""
 
 
 class Bar(Record, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class Bar(Record, frozen=True, kw_only=True):
     label: str
     metric: str
     value: float | None = None
-    """None: not applicable or not in the file; drawn as a gap with a mark."""
+    """None if it does not apply or is not in the file; drawn as a gap with a mark."""
     low: float | None = None
     high: float | None = None
     n: int | None = None
@@ -40,7 +40,7 @@ def comparison(
 ) -> dict[str, Any]:
     """Bars side by side: a panel per metric, a row per label, both in the order given.
 
-    A bar's number stands at the end of its row; an interval is a line with caps; what has no value is "n/a"."""
+    The number is at the end of the row, an interval is a line with caps, and a missing value is "n/a"."""
     labels = list(dict.fromkeys(bar.label for bar in bars))
     metrics = list(dict.fromkeys(bar.metric for bar in bars))
     scales, units = scales or {}, units or {}
@@ -77,7 +77,7 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
             "labelLimit": 260,
             "labelPadding": 8,
             "labelFontSize": 11.5,
-            # Numbers as rows, names by their place: two long names may look alike and are still two.
+            # Rows are numbered, and labels are looked up: two long names can be equal once they are shortened.
             "labelExpr": f"{lookup(labels, LABEL)}[datum.value]",
         },
     }
@@ -115,6 +115,7 @@ def _panel(bars: list[Bar], labels: list[str], scale: Scale | None, unit: str, *
     return {
         "title": {
             "text": shorten(words(metric), 30),
+            # A blank instead of nothing keeps the panels of a row aligned.
             "subtitle": better or " ",
             "anchor": "start",
             "frame": "group",
@@ -177,6 +178,7 @@ def _domain(bars: list[Bar], scale: Scale | None) -> list[float]:
     """The declared scale, or from zero to a little beyond the largest bar."""
     seen = [each for bar in bars for each in (bar.value, bar.low, bar.high) if each is not None]
     low, high = min([0.0, *seen]), max([0.0, *seen])
+    # A bar starts at 0, so a scale that starts above it (1 to 5) cannot be the axis.
     if scale is not None and scale.low is not None and scale.high is not None and scale.low <= 0:
         return [min(scale.low, low), max(scale.high, high)]
     return [low * 1.08, high * 1.08 if high > 0 else 0.0 if low < 0 else 1.0]

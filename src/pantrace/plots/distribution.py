@@ -1,4 +1,4 @@
-"""Distribution: how the scores of samples are spread, a histogram for each evaluation."""
+"""Distribution: a histogram of the samples' scores for each evaluation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .style import BETTER, INK, LINE, QUIET, WORSE, Look, figure, looks, number,
 WIDTH, HEIGHT = 380, 92
 BINS = 20
 FEW = 12
-"""Up to so many different values have a bar of their own."""
+"""Up to this many different values each get a bar of their own."""
 
 
 class Values(Record, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class Values(Record, frozen=True, kw_only=True):
     label: str
     values: tuple[float, ...]
     left_out: int = 0
-    """Scores that are no numbers: unscored, failed, not applicable."""
+    """Scores that are not numbers: unscored, failed, not applicable."""
 
 
 def distribution(
@@ -36,10 +36,11 @@ def distribution(
     subtitle: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Histograms on one axis, with the mean of each; heights are shares of the samples that have a number. Verdicts (0
-    and 1) have the colours of good and bad, other numbers the colour of their evaluation."""
+    and 1) are drawn in the colours of good and bad, other numbers in the colour of their evaluation."""
     good = (scale.better if scale is not None else "higher") if verdicts else None
     edges, ticks = _edges([value for each in series for value in each.values], scale)
     shares = [_shares(each.values, edges) for each in series]
+    # One height for all panels, so that they can be compared by eye.
     highest = max((share for each in shares for share in each), default=1.0) or 1.0
     drawn = looks([each.label for each in series])
     panels = [
@@ -56,10 +57,12 @@ Edges = list[tuple[float, float]]
 
 
 def _edges(values: list[float], scale: Scale | None) -> tuple[Edges, list[float] | None]:
-    """Bars as (from, to), and where the axis has its ticks (None: the default)."""
+    """The bars as (from, to), and the ticks of the axis (None: the default)."""
     distinct = sorted(set(values))
     gap = min((b - a for a, b in pairwise(distinct)), default=1.0)
+    # Grades and verdicts are not continuous: bins of a histogram would put 4 and 5 into unequal bars.
     whole = 0 < len(distinct) <= FEW and all(value == int(value) for value in distinct)
+    # Values like 0, 1 and 1000 would give bars too thin to see.
     if whole and distinct[-1] - distinct[0] <= 2 * BINS * gap:
         half = gap * 0.32
         return [(value - half, value + half) for value in distinct], distinct
@@ -75,6 +78,7 @@ def _edges(values: list[float], scale: Scale | None) -> tuple[Edges, list[float]
 def _shares(values: tuple[float, ...], edges: Edges) -> list[float]:
     counts = [0] * len(edges)
     for value in values:
+        # The largest value is the end of the last bin, which no `<` finds.
         place = next((at for at, (_, end) in enumerate(edges) if value < end), len(edges) - 1)
         counts[place] += 1
     return [count / len(values) if values else 0.0 for count in counts]
@@ -146,7 +150,7 @@ def _panel(
     else:
         gap = {"type": "text", "x": WIDTH / 2, "y": HEIGHT / 2, "fontStyle": "italic", "fontSize": 13, "color": QUIET}
         layers.append({"data": {"values": [{}]}, "mark": gap, "encoding": {"text": {"value": "n/a"}}})
-    # Twice: a white edge below each number keeps it apart from the line of the mean.
+    # Drawn twice: the white outline underneath keeps a number readable on the line of the mean.
     for edge in ({"stroke": "white", "strokeWidth": 4, "strokeJoin": "round"}, {}) if ticks and each.values else ():
         layers.append(
             {

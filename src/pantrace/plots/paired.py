@@ -1,4 +1,4 @@
-"""Paired difference: what changed case by case between two evaluations, and what it comes to."""
+"""Paired difference: what changed between two evaluations, case by case and on average."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .style import BETTER, INK, QUIET, SAME, WORSE, decimals, figure, lookup, sh
 
 HEIGHT = 260
 NAMED = 40
-"""Up to so many cases are named on the axis."""
+"""Up to this many cases are named on the axis."""
 
 
 class CasePair(Record, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class CasePair(Record, frozen=True, kw_only=True):
     before: float
     after: float
     cluster: str | None = None
-    """What it belongs to, where cases that belong together count as such."""
+    """The cluster of the case, if the comparison uses clusters."""
 
 
 def paired(
@@ -37,7 +37,7 @@ def paired(
 ) -> dict[str, Any]:
     """A line per case, sorted by its difference (second - first), with the mean and its interval across.
 
-    Where nobody says which end is good (`better` is None), cases are higher or lower, not better or worse."""
+    If it is not known which end is good (`better` is None), cases are higher or lower, not better or worse."""
     rows = [_row(pair, better) for pair in pairs]
     rows.sort(key=lambda row: (row["difference"], row["case"]))
     for place, row in enumerate(rows):
@@ -45,6 +45,7 @@ def paired(
     estimate = found.estimate
     good, bad = ("better", "worse") if better else ("higher", "lower")
     up, down = (found.losses, found.wins) if better == "lower" else (found.wins, found.losses)
+    # "paired t, sign-flip permutation": only the first part is about the interval, the rest about p.
     method = estimate.method.partition(",")[0]
     ends = [each for each in (estimate.low, estimate.high) if each is not None]
     places = decimals([estimate.value, *ends])
@@ -97,11 +98,13 @@ def _body(
         "domain": False,
     }
     if named:
+        # Looked up by place: Vega would merge two cases whose shortened names are equal.
         names = [row["case"] for row in rows]
         x_axis["labelExpr"] = f"{lookup(names, 20)}[datum.value]"
     y = {"type": "quantitative", "scale": {"domain": [low - margin, high + margin], "nice": False}}
     y_axis = {
         "title": f"{words(metric)}, difference",
+        # Without this the axis would say "+0", or "+1e-17" for a tick that misses 0 by rounding.
         "labelExpr": "abs(datum.value) < 1e-9 ? '0' : format(datum.value, '+~g')",
         "tickCount": 7,
         "domain": False,

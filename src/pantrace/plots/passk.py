@@ -1,4 +1,4 @@
-"""The pass^k curve: how often all of k trials of a task succeed."""
+"""The pass^k curve: how often all k trials of a task succeed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pass_curve(
     labels = [curve.label for curve in curves]
     drawn = looks(labels)
     longest = max(len(curve.estimates) for curve in curves)
-    # Points of one k stand beside each other, so that their intervals do not hide each other.
+    # Points with the same k are drawn next to each other, so that their intervals do not overlap.
     step = min(0.09, 0.5 / max(1, len(curves)))
     rows = [
         _row(curve.label, k, estimate, (place - (len(curves) - 1) / 2) * step)
@@ -55,10 +55,11 @@ def pass_curve(
             "symbolOpacity": 1,
             "columns": 1 if len(curves) <= 14 else 2,
         }
-    # Lines have their looks in the rows: a scale by label without a legend would take the points' legend away, too.
+    # Lines take their look from the rows: Vega merges scales by label, and one without a legend would remove the
+    # legend of the points, too.
     tone = {"color": {"field": "colour", "type": "nominal", "scale": None}}
     dash = {"strokeDash": {"field": "dash", "type": "nominal", "scale": None}, "detail": {"field": "label"}}
-    # One legend for all three: a full point has a white edge, a hollow one an edge of its colour.
+    # The same legend for all three, so that Vega merges them: a full point has a white edge, a hollow one a coloured.
     inside = ["white" if look.hollow else look.colour for look in drawn]
     edges = [look.colour if look.hollow else "white" for look in drawn]
     point = {
@@ -126,5 +127,5 @@ def _row(label: str, k: int, estimate: Estimate, beside: float) -> dict[str, Any
     }
     if estimate.low is None or estimate.high is None:
         return row
-    # An interval of means knows no ends of the scale; a share does.
+    # Cut off at the ends of the axis, because a share cannot lie outside of them.
     return row | {"low": max(0.0, estimate.low), "high": min(1.0, estimate.high)}

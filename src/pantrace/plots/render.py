@@ -13,7 +13,7 @@ from .size import sized
 
 KINDS = ("png", "svg", "pdf", "html", "vl.json")
 DPI = 144
-"""Pixels of a PNG for each inch of 72 points."""
+"""Pixels per inch (72 points) of a PNG."""
 _FOREIGN = re.compile(r"https?://(?:vega\.github\.io|github\.com)/[\w./-]*")
 
 
@@ -21,9 +21,11 @@ def render(
     figure: dict[str, Any], kind: str, *, width: float | None = None, height: float | None = None, dpi: int = DPI
 ) -> bytes:
     """The bytes of a picture of this kind, in this size (in points); nothing is fetched from a network."""
-    # Half a letter in a name is no text that could be drawn.
+    # Names from recordings can contain lone surrogates, which the converter refuses.
     figure = json.loads(json.dumps(figure, ensure_ascii=False).encode("utf-8", "replace"))
     if width is not None or height is not None:
+        # An empty list of allowed addresses: a figure may contain text from recordings, and must not make us fetch
+        # anything.
         figure = sized(figure, width, height, lambda tried: _converter().vegalite_to_svg(tried, allowed_base_urls=[]))
     if kind == "vl.json":
         return json.dumps(figure, indent=1, ensure_ascii=False).encode() + b"\n"
@@ -48,16 +50,16 @@ def _converter() -> Any:
 
 
 def _page(figure: dict[str, Any], converter: Any) -> bytes:
-    """One HTML page with the drawing program inside. Not the converter's own page: there, a label could end the
-    script."""
+    """One HTML page that contains the program that draws it. Not the converter's own page: there, a label could end the
+    script element."""
     from jinja2 import Environment
 
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
     drawn = converter.vegalite_to_vega(figure)
     drawn.pop("$schema", None)
-    # A "<" inside JSON stands only in texts; escaped, no text can end the script element.
+    # In JSON, "<" occurs only inside strings; with it escaped, no text can end the script element.
     text = json.dumps(drawn, ensure_ascii=True).replace("<", "\\u003c")
-    # The menu that leads to a foreign site is off; its address goes too, and the page's policy forbids any fetching.
+    # The menu that links to another site is off. Its address is removed too, and the page's policy forbids fetching.
     program = _FOREIGN.sub("about:blank", converter.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
     page = Environment(autoescape=True).from_string(template)
     return page.render(title=_title(figure), program=program, figure=text).encode()

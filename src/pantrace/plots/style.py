@@ -1,4 +1,4 @@
-"""Style: colours that colour-blind readers can tell apart, type sizes, and how numbers are written."""
+"""Style: colours that colour-blind readers can tell apart, font sizes, and how numbers are written."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from math import log10
 from typing import Any, NamedTuple
 
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
-"""Okabe and Ito's palette, dark blue first; their black as a grey, so that an interval stays
-visible on it."""
+"""Okabe and Ito's palette, dark blue first; grey instead of their black, so that an interval stays visible on it."""
 BETTER, WORSE, SAME = "#0072B2", "#D55E00", "#9A9A9A"
 INK, QUIET, FAINT, LINE = "#1F1F1F", "#5A5A5A", "#DCDCDC", "#333333"
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
@@ -22,13 +21,13 @@ DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3])
 
 
 class Look(NamedTuple):
-    """How one label is drawn, so that it differs from all others even without colour."""
+    """How one label is drawn, so that it can be told from all others even without colour."""
 
     colour: str
     fill: str
-    """Of a bar: the colour, or a pale tone of it inside an edge of the colour."""
+    """Of a bar: the colour itself, or a pale tone of it inside an edge of the colour."""
     edge: str
-    """Of a bar: white round a full one."""
+    """Of a bar: white around a full one."""
     edge_dash: list[int]
     hollow: bool
     """Of a point: white inside."""
@@ -39,8 +38,8 @@ class Look(NamedTuple):
 
 def looks(labels: Sequence[str]) -> list[Look]:
     """A look for each label. There are eight colours that colour-blind readers can tell apart; lighter tones of them
-    could not be told from the others. So beyond eight they come again: lines dashed, points hollow and of another
-    shape, bars pale with an edge."""
+    would look like others. So from the ninth label on the colours repeat: lines are dashed, points are hollow and have
+    another shape, bars are pale with an edge."""
     return [_look(place) for place in range(len(labels))]
 
 
@@ -58,7 +57,7 @@ def _look(place: int) -> Look:
 
 
 def shared_scale(labels: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """An encoding by label: each gets the value at its place."""
+    """An encoding by label: each label gets the value at its position."""
     return {"field": "label", "type": "nominal", "scale": {"domain": list(labels), "range": list(values)}}
 
 
@@ -109,15 +108,16 @@ def figure(title: str, subtitle: list[str], body: dict[str, Any], *, offset: int
 
 
 def words(metric: str) -> str:
-    """A metric's name for a reader: "click_hit_rate" -> "Click hit rate"; a measure that is called like
-    its metric is known by that name alone."""
+    """A metric's name for a reader: "click_hit_rate" -> "Click hit rate". If a measure has the name of its metric, the
+    name appears once."""
     name, _, measure = metric.partition(".")
     text = " ".join((name if name == measure else metric).replace("_", " ").split())
     return text[:1].upper() + text[1:]
 
 
 def shorten(text: str, length: int) -> str:
-    """A text that fits; if it is longer, its middle is left out."""
+    """The text, with its middle left out if it is longer than this."""
+    # The middle, because names of runs often differ only at the end (a date, a number).
     if len(text) <= length:
         return text
     front = (length - 1) * 2 // 3
@@ -135,7 +135,7 @@ def decimals(values: Iterable[float]) -> int:
 
 
 def number(value: float) -> str:
-    """A number as a label: two decimals for shares, three digits for small numbers, few for large ones."""
+    """A number as a label: two decimals for shares, three for small numbers, none for large ones."""
     size = abs(value)
     if size == 0:
         return "0"
@@ -149,8 +149,9 @@ def number(value: float) -> str:
 
 
 def with_sign(value: float, places: int) -> str:
-    """A difference as a label, with a true minus."""
+    """A difference as a label, with a real minus sign."""
     text = f"{abs(value):,.{places}f}"
+    # Rounded to 0, a difference has no sign: "+0.00" would look like a change.
     return text if not float(text.replace(",", "")) else f"+{text}" if value > 0 else f"−{text}"
 
 

@@ -15,17 +15,17 @@ from pantrace.wire.inspect_grades import GRADES
 from .profile import Profile
 
 CONTRACT = "output_contract"
-"""Name of the metric that holds an answer against its contract."""
+"""Name of the metric that checks an answer against its contract."""
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a profile makes of one score: a number, or the reason why there is none."""
+    """How a profile reads one score: a number, or the reason why there is none."""
 
     name: str
     value: float | None
     problem: str | None = None
     means: Literal["undecided", "fail", "ignore"] = "undecided"
-    """What a missing value means to the decision."""
+    """What a missing value means for the decision."""
 
 
 def decide(
@@ -45,7 +45,7 @@ def decide(
     scores = [*(_with_ends(score, known) for score in scores), *_measure_scores(scores, profile, known)]
     wanted = profile.metrics
     by_name = {score.name: score for score in scores}
-    # The original texts list metrics in the order of the case.
+    # The reports of the original policy list metrics in the order of the case; our reasons match them byte for byte.
     order = [score.name for score in scores if score.name in wanted]
     readings = [_only_reading(name, scores, profile) for name in dict.fromkeys(order)]
     values = {reading.name: reading.value for reading in readings if reading.value is not None}
@@ -61,6 +61,7 @@ def decide(
     held = by_name.get(CONTRACT) if profile.hard_fail.contract else None
     if held is not None and held.value is False:
         reasons.append(f"Contract violation: {held.explanation or 'the answer breaks its contract'}")
+    # Strictly below, and without the hard fails, which have been listed already: as in the original policy.
     missed = [
         _missed_bound(name, value, "<", profile.thresholds[name], known)
         for name, value in values.items()
@@ -83,6 +84,7 @@ def decide(
     ]
     values |= {name: value for name, value in limited.items() if name not in values}
     reasons += [f"{reading.name} {reading.problem}" for reading in missing if reading.means == "fail"]
+    # A definite failure stays one, whatever is missing: no further score could turn it into a pass.
     if reasons:
         return _decision(sample, profile, False, composite, reasons, values)
     open_questions = [f"{reading.name} {reading.problem}" for reading in missing if reading.means == "undecided"]
@@ -91,6 +93,7 @@ def decide(
         open_questions.append(refusal)
     if held is not None and held.status in ("failed", "unscored"):
         open_questions.append(f"{CONTRACT} could not be evaluated: {held.explanation or 'no reason given'}")
+    # Everything was ignored, so nothing was decided: a sample that nothing measured must not pass.
     if not values and not open_questions:
         open_questions += [f"{reading.name} {reading.problem}" for reading in readings]
         open_questions = open_questions or ["no score that the profile decides by"]
@@ -108,6 +111,7 @@ def _measure_scores(scores: Sequence[Score], profile: Profile, known: Mapping[st
         measure = known.get(name)
         metric, _, own = (measure.metric, "", measure.name) if measure is not None else name.rpartition(".")
         score = by_metric.get(metric)
+        # A metric's main measure has the metric's name, and is a score already.
         if name in named or score is None or (measure is not None and not measure.name):
             continue
         number = score.values.get(own)
@@ -117,7 +121,7 @@ def _measure_scores(scores: Sequence[Score], profile: Profile, known: Mapping[st
 
 
 def _with_ends(score: Score, known: Mapping[str, Measure]) -> Score:
-    """A score with the scale that its measure declares, even if neither end is good."""
+    """A score with the scale that its measure declares, even if the measure does not say which end is good."""
     measure = known.get(score.name)
     if measure is None or score.scale is not None:
         return score
@@ -125,7 +129,7 @@ def _with_ends(score: Score, known: Mapping[str, Measure]) -> Score:
 
 
 def _limited(score: Score, profile: Profile) -> float | None:
-    """A number that has a limit and no upper end, compared as it is, whatever scale the profile has."""
+    """The value of a score that has a limit and no upper end; it is compared as it is, whatever the profile's scale."""
     scale, value = score.scale, score.value
     if score.name not in profile.limits or score.status != "scored" or isinstance(value, str | None):
         return None
@@ -168,8 +172,9 @@ def _decision(
 
 
 def _only_reading(name: str, scores: Sequence[Score], profile: Profile) -> Reading:
-    """The reading of all scores of one name; if they differ, none is more right than the others."""
+    """The reading of all scores with one name; no number if they differ, because nothing says which is right."""
     named = [score for score in scores if score.name == name]
+    # A score counts even if a repeat of it failed.
     made = [score for score in named if score.status == "scored"] or named[-1:]
     if len({(score.value, score.scale) for score in made}) > 1 and not profile.as_stored:
         listed = ", ".join(dict.fromkeys(str(score.value) for score in made))
@@ -183,6 +188,7 @@ def _reading(score: Score, profile: Profile) -> Reading:
         why = f"is not applicable: {score.explanation or 'no reason given'}"
         means = "ignore" if name in profile.optional or profile.only_weighs(name) else profile.not_applicable
         return Reading(name, None, why, means)
+    # A reader turns the original's sentinel -1 into "unscored" and keeps the number; parity needs the number.
     if profile.as_stored and isinstance(raw := score.details.get("stored_value"), (int, float)):
         return Reading(name, float(raw))
     if score.status != "scored" or score.value is None:
@@ -191,7 +197,7 @@ def _reading(score: Score, profile: Profile) -> Reading:
     if value is None:
         return Reading(name, None, f"is a word ({score.value!r}), not a number", unmade)
     if not isfinite(value):
-        # No comparison with it is true, so that no threshold would ever fail it.
+        # Every comparison with NaN is false, so no threshold could ever fail it.
         return Reading(name, None, f"is {score.value}, which is not a number", unmade)
     if profile.require_calibrated and _is_judged(score) and score.details.get("calibrated") is not True:
         return Reading(name, None, "comes from a judge that was not calibrated")
@@ -199,7 +205,7 @@ def _reading(score: Score, profile: Profile) -> Reading:
 
 
 def _unmade(score: Score, profile: Profile) -> Literal["undecided", "fail", "ignore"]:
-    """What it means that a score could not be made."""
+    """What it means for the decision if a score could not be computed."""
     return "ignore" if score.name in profile.optional else profile.unscored
 
 
@@ -216,7 +222,7 @@ def _scaled(score: Score, value: float, profile: Profile) -> Reading:
     if scale is None or scale.low is None or scale.high is None:
         counts = scale is not None and score.name not in profile.weights
         if counts or low <= value <= high:
-            # What has no upper end cannot be brought to another scale, and needs none to be held against a number.
+            # A number without an upper end cannot be rescaled, and does not have to be for a threshold.
             return Reading(score.name, value)
         why = f"={value:g} declares no scale and is outside {low:g} to {high:g}"
         return Reading(score.name, None, why, _unmade(score, profile))
@@ -225,7 +231,7 @@ def _scaled(score: Score, value: float, profile: Profile) -> Reading:
     share = (value - scale.low) / (scale.high - scale.low)
     if scale.better == "lower":
         share = 1 - share
-    # A score on the profile's own scale stays the number it is.
+    # A score on the profile's own scale stays exact: rescaling could move it across a threshold by rounding.
     same = (scale.low, scale.high, scale.better) == (low, high, "higher")
     return Reading(score.name, value if same else low + share * (high - low))
 
@@ -243,19 +249,21 @@ def _composite(values: dict[str, float], scores: dict[str, Score], profile: Prof
     total = fsum(profile.weights[name] for name in present)
     if not present or total <= 0:
         return None, None
+    # In the published reports, a judge of 1 to 10 among judges of 1 to 5 gave composites above 5.
     if profile.scale is None and not profile.as_stored:
         scales = {(scale.low, scale.high, scale.better) if (scale := scores[name].scale) else None for name in present}
         if len(scales) > 1:
             return None, "the composite would mix scales; the profile must declare one (scale = [low, high])"
+    # Renormalised: a metric that does not apply must not count as 0.
     return sum(profile.weights[name] * values[name] for name in present) / total, None
 
 
 def _absent(scores: dict[str, Score], profile: Profile, required: Iterable[str], contract: str | None) -> list[str]:
-    """What was not evaluated of what the case requires and the profile demands."""
+    """Metrics that the case requires or the profile demands, and that were not evaluated."""
     needed = list(dict.fromkeys(required))
     found = [f"{name} is required by the case and was not evaluated" for name in needed if name not in scores]
     if profile.unscored == "undecided" and not profile.as_stored:
-        # Those that the profile demands were read with its other metrics.
+        # Metrics of the profile are left out: their readings have said so already.
         found += [
             f"{name} is required by the case and is {score.status}: {score.explanation or 'no reason given'}"
             for name in needed

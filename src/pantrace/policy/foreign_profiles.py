@@ -26,10 +26,11 @@ def from_criteria(path: Path) -> Profile:
         raise UsageError(f"{path}: not valid JSON: {error.message}") from None
     criteria = data.get("criteria") if isinstance(data, dict) else None
     if not isinstance(criteria, dict) or not criteria:
-        raise UsageError(f"{path}: not a profile: it has no criteria; ADK's test_config.json has")
+        raise UsageError(f"{path}: not a profile: it has no criteria, unlike ADK's test_config.json")
     thresholds = {}
     for name, criterion in criteria.items():
         given = criterion.get("threshold") if isinstance(criterion, dict) else criterion
+        # ADK writes these without a threshold. Any other metric without one is an error: it could never fail.
         if given is None and name in INFORMATIONAL:
             continue
         thresholds[name] = _number(given, f"{path}: criteria.{name}: the threshold")
@@ -53,6 +54,7 @@ def from_rubric(path: Path) -> Profile:
     metadata = data.get("metadata")
     called = metadata.get("pillar_id") if isinstance(metadata, dict) else None
     fields: dict[str, Any] = {"name": str(called or path.stem), "version": _version(data)}
+    # Without a number to pass, each criterion has to reach its own best score, because scales may differ.
     if method in ("minimum", "min", "all"):
         wanted = None if passing is None else _number(passing, f"{path}: aggregation.thresholds.pass")
         return Profile(**fields, thresholds={name: high if wanted is None else wanted for name, high in ends.items()})
@@ -78,11 +80,12 @@ _LARGEST = 1e300
 def _number(value: Any, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise UsageError(f"{what} must be a number, not {value!r:.40}")
-    # JSON has whole numbers of any length, and YAML has infinity.
+    # JSON allows integers of any length, which float() cannot convert, and YAML has infinity.
     if not abs(value) <= _LARGEST:
         raise UsageError(f"{what} is too large a number")
     return float(value)
 
 
 def _version(data: Any) -> str:
+    # These files have no version of their own, but a decision must name one that changes with the thresholds.
     return sha256(encode(data)).hexdigest()[:12]

@@ -17,7 +17,7 @@ from pantrace.wire.text_file import exists
 
 
 class HardFail(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What fails a sample whatever else it scores."""
+    """What fails a sample, whatever its other scores are."""
 
     below: float | None = None
     metrics: list[str] = []
@@ -35,31 +35,36 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The scale of thresholds and composite; scores that declare another one are brought to it. Without a scale, scores
     are taken as they are, and a composite over different scales is refused."""
     as_stored: bool = False
-    """Take numbers as they stand in the source: nothing is rescaled, and a sentinel such as -1 counts. For parity."""
+    """Take numbers as the source stores them: nothing is rescaled, and a sentinel such as -1 counts. For parity with
+    the original reports."""
     thresholds: dict[str, float] = {}
     """A score below its threshold fails the sample."""
     limits: dict[str, float] = {}
-    """A score above its limit fails the sample. A number without an upper end (cost, tokens, seconds, counts) is taken
-    as it is, beside any scale."""
+    """A score above its limit fails the sample. A number without an upper end (cost, tokens, seconds, counts) is
+    compared as it is, whatever the scale."""
     weights: dict[str, float] = {}
     composite_min: float | None = None
-    """The least weighted mean over the metrics present."""
+    """The smallest weighted mean, over the metrics present, that passes."""
     hard_fail: HardFail = HardFail()
     unscored: Literal["undecided", "fail", "ignore"] = "undecided"
-    """What a score means that could not be made (unscored, failed)."""
+    """What a score that could not be computed (unscored, failed) means."""
     not_applicable: Literal["ignore", "undecided"] = "undecided"
-    """What it means that a metric with a threshold, a limit or a hard fail does not apply. One that only has a weight
-    is left out of the composite."""
+    """What it means if a metric with a threshold, a limit or a hard fail does not apply. A metric that only has a
+    weight is left out of the composite."""
     missing: Literal["ignore", "undecided"] = "undecided"
-    """What a metric means that the profile demands and the sample has no score of. What the case requires is never
-    ignored."""
+    """What it means if the sample has no score for a metric that the profile demands. Metrics that the case requires
+    are never ignored."""
     optional: list[str] = []
-    """Metrics that count where there is a score, and are not missed where there is none or where they do not apply."""
+    """Metrics that count if there is a score; it is no problem if there is none, or if they do not apply."""
+    # Unset and not empty: a profile without it keeps its hash, and run directories of earlier versions continue.
+    allow_contrary: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Metrics whose bound is meant although it contradicts their direction: a minimum of tokens, a maximum of a success
+    rate. Otherwise such a bound is refused."""
     demands: Literal["profile", "case"] = "profile"
-    """profile: every sample needs a score of each metric that the profile demands. case: a sample whose case lists its
-    required evals needs only these."""
+    """profile: every sample needs a score for each metric that the profile demands. case: if a case lists its required
+    evals, its sample needs only these."""
     complete: bool = False
-    """The gate does not pass while a case was not run, not read or left out."""
+    """The gate does not pass if a case was not run, not read or left out."""
     require_calibrated: bool = False
     """Refuse to decide by a judge that was not calibrated against labels."""
 
@@ -69,14 +74,19 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         named = (*self.thresholds, *self.limits, *self.weights, *self.hard_fail.metrics)
         return list(dict.fromkeys(named))
 
+    @property
+    def contrary(self) -> list[str]:
+        """The metrics listed in `allow_contrary`."""
+        return [] if self.allow_contrary is msgspec.UNSET else self.allow_contrary
+
     def only_weighs(self, metric: str) -> bool:
         """Whether a metric only counts in the composite."""
         return metric not in (*self.thresholds, *self.limits, *self.hard_fail.metrics)
 
     @property
     def demanded(self) -> list[str]:
-        """Metrics without which there is no decision: those with a threshold, a limit or a hard fail, and those that
-        the composite is made of where it has a minimum."""
+        """Metrics without which there is no decision: those with a threshold, a limit or a hard fail, and those of the
+        composite, if it has a minimum."""
         weighed = self.weights if self.composite_min is not None else {}
         named = dict.fromkeys((*self.thresholds, *self.limits, *weighed, *self.hard_fail.metrics))
         return [name for name in named if name not in self.optional]
@@ -126,7 +136,7 @@ def _from_file(path: Path) -> Profile:
 def _check(profile: Profile, name: str) -> None:
     numbers = [*profile.thresholds.values(), *profile.limits.values(), *profile.weights.values()]
     numbers += [*(profile.scale or ()), *(each for each in (profile.composite_min, profile.hard_fail.below) if each)]
-    # No number is below nan, so a threshold of nan would pass everything.
+    # No number is below NaN, so a threshold of NaN would pass everything.
     if any(isnan(number) for number in numbers):
         raise UsageError(
             f"{name}: nan cannot be a threshold, limit, weight or scale, because nothing could ever miss it"
@@ -143,13 +153,14 @@ def _check(profile: Profile, name: str) -> None:
     if profile.composite_min is not None and not profile.weights:
         raise UsageError(f"{name}: composite_min needs weights")
     if profile.weights and sum(profile.weights.values()) <= 0:
-        raise UsageError(f"{name}: the weights sum to nothing")
+        raise UsageError(f"{name}: the weights sum to 0")
     if profile.hard_fail.metrics and profile.hard_fail.below is None:
         raise UsageError(f"{name}: hard_fail.metrics needs hard_fail.below")
     if profile.scale is not None and profile.scale[0] >= profile.scale[1]:
         raise UsageError(f"{name}: the scale must go from low to high")
-    # A misspelt name would quietly leave the metric that was meant a demanded one.
-    if idle := [metric for metric in profile.optional if metric not in profile.metrics]:
-        close = get_close_matches(idle[0], profile.metrics, n=1)
-        hint = f"; did you mean {close[0]}?" if close else ""
-        raise UsageError(f"{name}: {idle[0]} is optional, but the profile decides nothing by it{hint}")
+    # A misspelt name would have no effect, and the metric that was meant would still be demanded.
+    for listed, words in ((profile.optional, "is optional"), (profile.contrary, "is in allow_contrary")):
+        if idle := [metric for metric in listed if metric not in profile.metrics]:
+            close = get_close_matches(idle[0], profile.metrics, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise UsageError(f"{name}: {idle[0]} {words}, but the profile decides nothing by it{hint}")

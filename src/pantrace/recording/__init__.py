@@ -1,4 +1,4 @@
-"""Recorder: an agent records itself from inside, in a few lines, and loses nothing in a crash."""
+"""Recorder: an agent records itself with a few lines of code, and a crash loses nothing."""
 
 from .agent import AgentRecorder, current
 from .recorder import Recorder

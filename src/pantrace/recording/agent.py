@@ -1,4 +1,4 @@
-"""What one agent, or one sub-agent, says while it works."""
+"""The recorder of one agent, or of one sub-agent."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _current: ContextVar[AgentRecorder | None] = ContextVar("pantrace_recorder", def
 
 
 def current() -> AgentRecorder | None:
-    """The recorder in whose `with` block this code runs, in this thread or task; None outside of any."""
+    """The recorder whose `with` block this code runs in, in this thread or task; None outside of any."""
     return _current.get()
 
 
 class AgentRecorder:
-    """What one agent does. Several threads and tasks may use it at once."""
+    """Records what one agent does. Several threads and tasks may use it at once."""
 
     def __init__(self, journal: Journal, name: str | None, own: str | None = None):
         self._journal = journal
@@ -40,11 +40,11 @@ class AgentRecorder:
         self._own = own
         """Id of the sub-agent; None for the agent itself."""
         self._told: Counter[tuple[str, str | None]] = Counter()
-        """How often something was said already: a conversation that is handed over whole repeats itself."""
+        """How often each message was recorded: `model(messages=...)` may get the whole conversation again each time."""
         self._entered: list[Token[AgentRecorder | None]] = []
 
     def user(self, text: str, *, simulated: bool = False) -> str:
-        """Something the user said; `simulated`: a model said it in the user's place. Gives the id of the step."""
+        """Something the user said; `simulated`: a model said it in the user's place. Returns the id of the step."""
         return self.add(Step(role="user", parts=(Text(text=text),), purpose="simulated_user" if simulated else None))
 
     def system(self, text: str) -> str:
@@ -52,7 +52,7 @@ class AgentRecorder:
         return self.add(Step(role="system", parts=(Text(text=text),)))
 
     def says(self, text: str) -> str:
-        """Something the agent said without a call of a model that could be recorded."""
+        """Something the agent said without a recorded model call."""
         return self.add(Step(role="agent", agent=self._name, parts=(Text(text=text),)))
 
     def model(
@@ -71,11 +71,11 @@ class AgentRecorder:
         first_token: float | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> str:
-        """A call of a language model: what it was sent, what it replied, what it cost.
+        """A call of a language model: what was sent, what it replied, what it cost.
 
-        `messages` may be the whole conversation each time, in OpenAI's words: what was recorded already is not
-        recorded again. `reply` is text, or an assistant message of OpenAI's with its tool calls. `usage` is in the
-        words of OpenAI, Anthropic, Gemini or pantrace. `seconds`: how long it took, until now."""
+        `messages` may be the whole conversation each time, as OpenAI messages: what was recorded already is not
+        recorded again. `reply` is text, or an OpenAI assistant message with its tool calls. `usage` is in the
+        format of OpenAI, Anthropic, Gemini or pantrace. `seconds`: how long the call took, until now."""
         self._converse(messages)
         parts: list[Part] = [Thinking(text=thinking)] if thinking is not None else []
         answer = plain(reply)
@@ -107,7 +107,7 @@ class AgentRecorder:
     def tool(self, name: str, arguments: Any = None, *, id: str | None = None) -> ToolRun: ...
     def tool(self, name: Any, arguments: Any = None, *, id: str | None = None) -> Any:  # noqa: A002
         """A tool at work: `with rec.tool("search", {"q": "x"}) as run: run.output = ...`, or `@rec.tool` before a
-        function, async ones too. Times, results and errors are recorded by themselves; errors go on their way.
+        function, async ones too. Times, results and errors are recorded; exceptions are passed on.
 
         `id` names a call that a recorded reply asked for; it is not recorded a second time."""
         return recorded(self, name) if callable(name) else ToolRun(self, name, plain(arguments), id)
@@ -125,14 +125,14 @@ class AgentRecorder:
         return SubAgentRecorder(self, described(name, model, instructions, tools))
 
     def span(self, name: str, **notes: Any) -> Span:
-        """A stretch of work with a name: `with rec.span("retrieval"): ...`."""
+        """A named stretch of work: `with rec.span("retrieval"): ...`."""
         return Span(self, name, notes)
 
     def state(self, **values: Any) -> str:
-        """Keys of the agent's state, as they are from now on."""
-        told = {key: plain(value) for key, value in values.items()}
-        self._journal.add(State(state=told, of=self._own))
-        return self.add(Step(role="agent", agent=self._name, kind="note", state_delta=told))
+        """New values of keys in the agent's state."""
+        new = {key: plain(value) for key, value in values.items()}
+        self._journal.add(State(state=new, of=self._own))
+        return self.add(Step(role="agent", agent=self._name, kind="note", state_delta=new))
 
     def note(self, text: str | None = None, **values: Any) -> str:
         """A remark beside the conversation: a milestone, progress, any values."""
@@ -141,13 +141,14 @@ class AgentRecorder:
         return self.add(Step(role="agent", agent=self._name, kind="note", parts=parts, extra=extra))
 
     def add(self, step: Step) -> str:
-        """Any step of the model, for what the other methods have no word for. Gives its id."""
+        """Any step, for what the other methods cannot express. Returns its id."""
         number = self._journal.number()
         name = step.id or str(number)
         at = step.at if step.at is not None else time.time()
         agent = step.agent or (self._name if step.role == "agent" else None)
         self._journal.add(Did(step=msgspec.structs.replace(step, id=name, at=at, agent=agent), of=self._own))
         if step.kind == "message":
+            # Notes do not count: a conversation that is passed again never contains them.
             self._told[_said(step)] += 1
         return name
 
@@ -164,6 +165,7 @@ class AgentRecorder:
             step = step_from(told, NAME)
             key = _said(step)
             seen[key] += 1
+            # Compared by count, not as a set: a user may say "yes" twice, and both are turns.
             if seen[key] > self._told[key]:
                 self.add(step)
 
@@ -176,7 +178,7 @@ class AgentRecorder:
 
 
 class SubAgentRecorder(AgentRecorder):
-    """What a sub-agent does, between the beginning and the end of a `with` block."""
+    """Records what a sub-agent does inside a `with` block."""
 
     def __init__(self, parent: AgentRecorder, agent: Agent):
         super().__init__(parent._journal, agent.name, f"agent-{parent._journal.number()}")
@@ -186,12 +188,14 @@ class SubAgentRecorder(AgentRecorder):
     def __enter__(self) -> SubAgentRecorder:
         super().__enter__()
         assert self._own is not None
+        # Written when it begins, too: after a crash inside the block its steps still have an owner.
         begun = SubAgent(id=self._own, of=self._parent._own, agent=self._agent, caller=calling(), at=time.time())
         self._journal.add(begun)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         assert self._own is not None
+        # No outcome without an error: whether the sub-agent did well is not for us to say.
         outcome = None if error is None else Outcome(status="error", reason=f"{type(error).__name__}: {error}")
         self._journal.add(SubAgent(id=self._own, ended=time.time(), outcome=outcome))
         super().__exit__(kind, error, at)
@@ -218,7 +222,7 @@ class Span:
 def described(
     name: str, model: str | None = None, instructions: str | None = None, tools: Iterable[Any] | None = None
 ) -> Agent:
-    """An agent with its tools: names, functions, or declarations in OpenAI's words."""
+    """An agent with its tools: names, functions, or declarations as OpenAI has them."""
     return Agent(
         name=name,
         model=model,
@@ -233,6 +237,7 @@ def _tool(given: Any) -> Tool:
     if isinstance(given, str):
         return Tool(name=given)
     if isinstance(given, Mapping):
+        # OpenAI nests the declaration under `function`; Anthropic has it flat, with `input_schema`.
         inner = given.get("function", given)
         return Tool(
             name=inner["name"],
@@ -243,14 +248,14 @@ def _tool(given: Any) -> Tool:
 
 
 def failure(error: str | BaseException | None) -> StepError | None:
-    """An error as a step tells it."""
+    """An error as a step stores it."""
     if error is None or isinstance(error, str):
         return None if error is None else StepError(message=error)
     return StepError(kind=type(error).__name__, message=str(error))
 
 
 def _said(step: Step) -> tuple[str, str | None]:
-    """What is the same when it is said again: by whom, and the words or what a tool gave."""
+    """What identifies a repeated message: its role, and its text or the ids of its calls and results."""
     words = step_text(step)
     if words is None and step.parts:
         words = " ".join(getattr(part, "id", None) or getattr(part, "call_id", None) or "" for part in step.parts)

@@ -19,20 +19,21 @@ from pantrace.wire.journal import NO_EVENT, Event, event_in, sample_of
 from pantrace.wire.json import encode
 
 FIRST_LINE = b'{"pantrace":"2"}\n'
-"""Of a native file."""
+"""The header of a native file."""
 DEEPEST = 100
-"""Levels of lists and objects in one value that are recorded; a value that holds itself has no end."""
+"""Levels of lists and objects that are recorded of one value; a value that contains itself has no end."""
 WIDEST = 13_000
-"""Bits of an integer that is recorded in decimal."""
+"""Bits of an integer that is recorded in decimal: Python refuses to print more than 4,300 digits."""
 
 
 class Journal:
-    """A file that grows by whole lines. Each event is handed to the operating system at once: what was recorded
+    """A file that grows by whole lines. Each event is passed to the operating system at once, so what was recorded
     before the process is killed is in the file."""
 
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
+        # O_EXCL: two recorders must never share a journal. O_APPEND: each write goes to the end of the file.
         self._file: int | None = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, 0o644)
         self._lock = threading.Lock()
         self._encoder = msgspec.json.Encoder(enc_hook=str)
@@ -46,11 +47,12 @@ class Journal:
         try:
             line = self._encoder.encode(event) + b"\n"
         except (UnicodeEncodeError, ValueError, OverflowError, TypeError):
+            # The slow encoder writes what msgspec refuses: half letters, integers beyond 64 bits.
             line = encode(msgspec.to_builtins(event, enc_hook=str)) + b"\n"
         try:
             event_in(line)
         except ReadError as error:
-            # Here, where the mistake is made: a line that cannot be read would cost the whole recording at its end.
+            # Refused here, where the mistake is made: one unreadable line would cost the whole recording at its end.
             raise UsageError(f"that cannot be recorded: {error.message.removeprefix(NO_EVENT)}") from None
         with self._lock:
             if self._file is None:
@@ -62,30 +64,34 @@ class Journal:
         with self._lock:
             if self._file is not None:
                 os.close(self._file)
-            # Its number may be another file's from now on, and a thread that was left behind may go on recording.
+            # The system may reuse the number for another file, and a thread that still records would write into that.
             self._file = None
 
     def sample(self) -> Sample:
-        """What was recorded, as it will be read."""
+        """What was recorded, as a reader will see it."""
         with self.path.open("rb") as lines:
+            # A line without its end was cut off when the process was killed.
             return sample_of(event_in(line) for line in lines if line.endswith(b"\n"))
 
 
 def add_to_native(sample: Sample, target: Path) -> None:
-    """Add a sample to a native file, which is made where there is none. Several processes may do so at once."""
+    """Add a sample to a native file, which is created if necessary. Several processes may do so at once."""
+    # Late: Windows has no fcntl, and must still be able to import this module.
     import fcntl
 
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        # Under the lock: two processes that both find the file empty would write two headers.
         start = b"" if os.fstat(file.fileno()).st_size else FIRST_LINE
         append_whole(file.fileno(), start + encode(sample) + b"\n")
 
 
 def plain(value: Any, levels: int = DEEPEST) -> Any:
-    """A value as JSON can hold it: objects of other libraries by their fields, else by their text. Numbers that JSON
-    has no word for become text, since null would say that there was none. Whatever an agent hands over, it is not
-    stopped by it."""
+    """A value as JSON can represent it: objects of other libraries by their fields, otherwise by their text. Numbers
+    that JSON lacks (NaN, infinity) become text, since null would mean that there was none. Never raises: recording must
+    not stop an agent, whatever it passes."""
+    # Before the general case: printing such a number would raise an error in the middle of somebody's agent.
     if isinstance(value, int) and value.bit_length() > WIDEST:
         return hex(value)
     if value is None or isinstance(value, (str, int)):

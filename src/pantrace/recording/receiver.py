@@ -1,7 +1,7 @@
-"""The receiver: takes what OpenTelemetry exporters send over HTTP, and writes it down as it comes.
+"""The receiver: takes what OpenTelemetry exporters send over HTTP, and writes it to files as it arrives.
 
-It listens on this machine only. Each trace has a file of its own, to which export requests are added line by line, so
-that whatever was answered with "received" is in a file.
+It listens on this machine only. Each trace has its own file, to which export requests are added line by line; a
+request is in its file before it is answered.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .request_body import read_body
 
 SIGNALS = {"traces": ("resourceSpans", "scopeSpans", "spans"), "logs": ("resourceLogs", "scopeLogs", "logRecords")}
 MOST_BYTES = 64_000_000
-"""Of one request, unpacked. Exporters send a few megabytes."""
+"""Maximum size of one request, unpacked. Exporters send a few megabytes."""
 LOOSE = "untraced"
-"""The name under which records that belong to no trace are kept."""
+"""The name of the file for records that belong to no trace."""
 
 Decode = Callable[[bytes, str], dict[str, Any]]
-"""A protobuf export request of a signal, as OTLP/JSON has it; ReadError where it is none."""
+"""Turns a protobuf export request of a signal into OTLP/JSON; ReadError if it is none."""
 
 
 class Receiver(ThreadingHTTPServer):
@@ -37,6 +37,7 @@ class Receiver(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, folder: Path, decode: Decode, port: int = 0, on_spans: Callable[[int], None] = lambda _: None):
+        # Loopback only: spans contain prompts and answers, and anybody who can reach the port could add recordings.
         super().__init__(("127.0.0.1", port), _Request)
         self.folder = folder
         self.decode = decode
@@ -44,25 +45,26 @@ class Receiver(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A sender that went away in the middle is no news, and no traceback."""
+        """A sender that disconnects in the middle is not worth a traceback, which is what the base class prints."""
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def url_of(self, key: str) -> str:
-        """Where one of several senders sends to."""
+        """The URL for one of several senders."""
         return f"{self.url}/of/{quote(name_of(key), safe='')}"
 
     def folder_of(self, key: str) -> Path:
-        """Where what it sent is kept."""
+        """The folder for what that sender sent."""
         return self.folder / name_of(key)
 
     def keep(self, request: dict[str, Any], signal: str, key: str | None) -> int:
-        """Write a request down, trace by trace; gives how many spans or records it held."""
+        """Write a request to files, trace by trace; returns its number of spans or records."""
         folder = self.folder_of(key) if key else self.folder
         by_trace, count = _by_trace(request, *SIGNALS[signal])
         kind = "" if signal == "traces" else ".logs"
+        # One request at a time: a request's lines must follow each other, and threads must not write into each other's.
         with self._lock:
             folder.mkdir(parents=True, exist_ok=True)
             for trace, part in by_trace.items():
@@ -98,7 +100,7 @@ class _Request(BaseHTTPRequestHandler):
     timeout = 30
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is printed for each request."""
+        """Do not print a line for each request, as the base class does."""
 
     def do_POST(self) -> None:
         *prefix, version, signal = ["", *self.path.partition("?")[0].strip("/").split("/")][-4:]
@@ -109,6 +111,7 @@ class _Request(BaseHTTPRequestHandler):
         as_json = "json" in (self.headers.get("content-type") or "")
         try:
             body = read_body(self.rfile, self.headers, MOST_BYTES)
+            # Metrics are accepted and dropped: an exporter that is refused would log an error every minute.
             if signal != "metrics":
                 request = decode_document(body) if as_json else self.server.decode(body, signal)
                 if not isinstance(request, dict):
@@ -117,8 +120,9 @@ class _Request(BaseHTTPRequestHandler):
         except ReadError as error:
             self._answer(400, str(error).encode())
         except OSError as error:
-            # The sender keeps what it has and tries again: a full disk may be emptied.
+            # 503 makes the sender keep its data and try again: a full disk may be emptied.
             self._answer(503, f"cannot be written: {error.strerror}".encode())
+        # A request of any shape may arrive: it is the sender's mistake (400), and the server keeps running.
         except (AttributeError, TypeError, ValueError, LookupError, RecursionError) as error:
             self._answer(400, f"not an export request: {error}".encode())
         else:
@@ -129,7 +133,7 @@ class _Request(BaseHTTPRequestHandler):
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         if status >= 400:
-            # What is left of the request would be taken for the next one.
+            # The rest of the refused request would be taken for the next one.
             self.send_header("connection", "close")
             self.close_connection = True
         self.end_headers()

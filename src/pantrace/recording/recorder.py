@@ -22,11 +22,11 @@ Status = Literal["passed", "failed", "error", "cancelled", "limit", "unscored"]
 
 
 class Recorder(AgentRecorder):
-    """A recording of one run of an agent.
+    """The recording of one run of an agent.
 
-    While it goes on, all that is said stands in a journal beside the target, which any command of pantrace reads.
-    Finishing puts it in its place: a native file takes one more sample, any other target is written once. Leaving the
-    `with` block finishes; an exception that leaves it is the outcome."""
+    While it runs, everything is in a journal next to the target, which every command of pantrace can read. Finishing
+    moves it to its place: a native file gets one more sample, any other target is written once. Leaving the `with`
+    block finishes; an exception that leaves it becomes the outcome."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Recorder(AgentRecorder):
         self.path = Path(path)
         self.case = _case(case)
         self.id = id or (self.case.id if self.case else None) or uuid4().hex[:12]
+        # Next to the target, with a random name: readers find it, and two runs of the same agent do not share it.
         stem = self.path.name.partition(".")[0] or "run"
         super().__init__(Journal(self.path.with_name(f"{stem}.{uuid4().hex[:12]}.recording.jsonl")), agent)
         self._keep = keep
@@ -74,7 +75,7 @@ class Recorder(AgentRecorder):
         high: float | None = None,
         better: Literal["higher", "lower"] = "higher",
     ) -> None:
-        """A score that the program gives itself."""
+        """A score that the recorded program gives itself."""
         scale = Scale(low=low, high=high, better=better) if low is not None or high is not None else None
         maker = Maker(name="recorder", kind="stored")
         self._journal.add(
@@ -88,20 +89,22 @@ class Recorder(AgentRecorder):
         self._outcome = Outcome(status=status, reason=reason, reward=reward)
 
     def response(self, text: str) -> None:
-        """The final answer, where it is not the last thing said."""
+        """The final answer, if it is not the last message."""
         if not isinstance(text, str):
             raise UsageError(f"the response must be text, is a {type(text).__name__}")
         self._response = text
 
     def finish(self) -> Sample:
-        """Put the recording in its place; gives it as a sample. The journal is gone afterwards."""
+        """Move the recording to its place; returns it as a sample. The journal is deleted."""
         if self._finished:
             raise UsageError("the recording is finished already")
         self._finished = True
         self._journal.add(End(at=time.time(), outcome=self._outcome, response=self._response))
         self._journal.close()
+        # Read back from the file, not collected in memory: the sample is exactly what a crash would have left.
         sample = self._journal.sample()
         self._keep(sample, self.path)
+        # Only now: if writing the target failed, the journal still has everything.
         self._journal.path.unlink()
         return sample
 
@@ -112,6 +115,7 @@ class Recorder(AgentRecorder):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         super().__exit__(kind, error, at)
         if error is not None and self._outcome is None:
+            # The user ended the program, which is not the agent's failure.
             stopped = isinstance(error, (KeyboardInterrupt, SystemExit))
             status: Status = "cancelled" if stopped else "error"
             self.outcome(status, f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""The body of an HTTP request: of a length that is told, or in chunks; packed or not; never more than is allowed."""
+"""The body of an HTTP request: with a content-length or in chunks, gzipped or not, and never larger than allowed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from io import BufferedIOBase
 from pantrace.errors import ReadError
 
 _LINE = 4_096
-"""Bytes that the line before a chunk, or a trailer, may have."""
+"""Maximum bytes of the line before a chunk, or of a trailer."""
 _TRAILERS = 100
 
 
 def read_body(file: BufferedIOBase, headers: Message, most: int) -> bytes:
-    """The whole body, unpacked; ReadError when it breaks off, is none, or has more than `most` bytes."""
+    """The whole body, unpacked; ReadError if it breaks off, is malformed, or has more than `most` bytes."""
     try:
         data = _sent(file, headers, most)
     except OSError as error:
@@ -31,10 +31,11 @@ def read_body(file: BufferedIOBase, headers: Message, most: int) -> bytes:
 def _sent(file: BufferedIOBase, headers: Message, most: int) -> bytes:
     transfer = headers.get("transfer-encoding")
     if transfer is not None:
-        # A sender of chunks need not know the length before; where both are told, the chunks count (RFC 9112, 6.3).
+        # If there is a content-length as well, the chunks count (RFC 9112, 6.3).
         if transfer.strip().lower() != "chunked":
             raise ReadError(f"the transfer-encoding {transfer} is not supported; send chunked, or a content-length")
         return _chunks(file, most)
+    # Twelve digits: Python's int() takes quadratic time for thousands of them.
     size = headers.get("content-length")
     if size is None or not re.fullmatch("[0-9]{1,12}", size) or int(size) > most:
         raise ReadError(f"a request needs a content-length of at most {most:,} bytes, or comes in chunks")
@@ -44,11 +45,11 @@ def _sent(file: BufferedIOBase, headers: Message, most: int) -> bytes:
 def _chunks(file: BufferedIOBase, most: int) -> bytes:
     found = bytearray()
     while True:
-        # An extension may stand after the length; it says nothing that we need.
-        told = _line(file).partition(b";")[0].strip()
-        if not re.fullmatch(rb"[0-9A-Fa-f]{1,12}", told):
-            raise ReadError(f"a chunk has no length: {told[:40]!r}")
-        size = int(told, 16)
+        # An extension may follow the length; it says nothing that we need.
+        length = _line(file).partition(b";")[0].strip()
+        if not re.fullmatch(rb"[0-9A-Fa-f]{1,12}", length):
+            raise ReadError(f"a chunk has no length: {length[:40]!r}")
+        size = int(length, 16)
         if size == 0:
             break
         if len(found) + size > most:
@@ -79,6 +80,7 @@ def _exactly(file: BufferedIOBase, size: int) -> bytes:
 def _unpacked(data: bytes, most: int) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     try:
+        # With a limit: a few kilobytes of gzip can unpack to gigabytes.
         found = unpacker.decompress(data, most)
     except zlib.error as error:
         raise ReadError(f"not gzip: {error}") from None

@@ -1,4 +1,4 @@
-"""A tool at work: its call when it begins, its result when it ends."""
+"""Records a running tool: its call when it begins, its result when it ends."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _calling: ContextVar[str | None] = ContextVar("pantrace_call", default=None)
 
 
 def calling() -> str | None:
-    """Id of the call whose tool is at work here; None outside of any."""
+    """Id of the call whose tool runs here; None outside of any."""
     return _calling.get()
 
 
 class Recording(Protocol):
-    """Whoever takes steps."""
+    """What a tool records into."""
 
     def add(self, step: Step) -> str: ...
 
@@ -36,7 +36,7 @@ class ToolRun:
     def __init__(self, recorder: Recording, name: str, arguments: Any, id: str | None = None):  # noqa: A002
         self.output: Any = None
         self.error: str | None = None
-        """Why it failed, where the tool says so without an exception."""
+        """Why it failed, if the tool reports it without an exception."""
         self.exit_code: int | None = None
         self._recorder = recorder
         self._name = name
@@ -49,6 +49,7 @@ class ToolRun:
         self._started = time.time()
         if self._id is None:
             self._id = self._recorder.new_call()
+            # The call is recorded before the tool runs, so that a tool that kills the process is still named.
             call = ToolCall(id=self._id, name=self._name, arguments=self._arguments)
             self._recorder.add(Step(role="agent", parts=(call,), at=self._started))
         self._entered = _calling.set(self._id)
@@ -58,14 +59,14 @@ class ToolRun:
         if self._entered is not None:
             _calling.reset(self._entered)
         ended = time.time()
-        told = self.error if error is None else f"{type(error).__name__}: {error}"
-        failed = told is not None or bool(self.exit_code)
+        why = self.error if error is None else f"{type(error).__name__}: {error}"
+        failed = why is not None or bool(self.exit_code)
         result = ToolResult(
             call_id=self._id,
             name=self._name,
             output=plain(self.output),
-            error=told,
-            failure=("error" if told is not None else "exit_code") if failed else None,
+            error=why,
+            failure=("error" if why is not None else "exit_code") if failed else None,
             exit_code=self.exit_code,
             started=self._started,
             ended=ended,
@@ -89,7 +90,7 @@ def recorded(recorder: Recording, function: Callable[..., Any]) -> Callable[...,
         try:
             arguments: Any = dict(signature.bind(*args, **kwargs).arguments)
         except TypeError:
-            # Wrong arguments are the function's to complain of.
+            # Wrong arguments: the call below raises the function's own error, with its own message.
             arguments = {"args": args, **kwargs}
         return ToolRun(recorder, function.__name__, plain(arguments))
 

@@ -1,4 +1,4 @@
-"""Rules applied to trajectories: met, broken, or not applicable, each with a reason and the steps that show it."""
+"""Applies rules to trajectories: met, broken, or not applicable, each with a reason and the steps that show it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from pantrace.model import (
 from pantrace.wire.json import text_or_json
 from pantrace.wire.patterns import TooSlow, search
 
-from .language import ANY_TOOL, Condition, Fits, Rule, RuleFile, Texts
+from .language import ANY_TOOL, Condition, Fits, Rule, RuleFile, Texts, forbidden_tools
 from .paths import USUAL, Searched, paths_in
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """Whether a demand is met; None if the trajectory does not tell."""
+    """Whether a condition is met; None if the trajectory does not show it."""
 
     holds: bool | None
     reason: str
@@ -51,7 +51,7 @@ def rule_score(sample: Sample, rule: Rule, rules: RuleFile) -> Score:
     maker = Maker(name=f"{rules.name}/{rule.id}", kind="check", version=rules.version)
     if sample.trajectory is None:
         return _not_applicable(rule, "there is no trajectory", maker)
-    # Shared by `when` and `expect`.
+    # One object for `when` and `expect`, so that calls are paired once.
     seen = _Seen(sample.trajectory, rules)
     try:
         if rule.when is not None:
@@ -60,10 +60,11 @@ def rule_score(sample: Sample, rule: Rule, rules: RuleFile) -> Score:
                 return _not_applicable(rule, applies.reason, maker)
         verdict = seen.judge(rule.expect)
     except TooSlow as error:
-        # Neither kept nor broken: a text that an agent wrote must not decide by taking long.
+        # Neither met nor broken: a text that an agent wrote must not decide a rule by making a pattern slow.
         return Score(name=rule.id, status="failed", explanation=str(error), details={"rule": rule.name}, maker=maker)
     if verdict.holds is None:
         return _not_applicable(rule, verdict.reason, maker)
+    unseen = seen.unseen(rule) if verdict.holds and rule.unseen != "ok" else []
     reason = rule.message if rule.message is not None and not verdict.holds else verdict.reason
     return Score(
         name=rule.id,
@@ -72,7 +73,8 @@ def rule_score(sample: Sample, rule: Rule, rules: RuleFile) -> Score:
         scale=Scale(low=0, high=1),
         explanation=reason,
         evidence=verdict.steps,
-        details={"rule": rule.name, "found": verdict.reason},
+        # A gate needs it: a misspelt tool is never called, and would keep its rule for ever.
+        details={"rule": rule.name, "found": verdict.reason, **({"unseen": unseen} if unseen else {})},
         maker=maker,
     )
 
@@ -82,16 +84,24 @@ def _not_applicable(rule: Rule, reason: str, maker: Maker) -> Score:
 
 
 class _Seen:
-    """A trajectory as rules look at it; each property is computed once."""
+    """A trajectory as rules see it; its call pairs are computed once."""
 
     def __init__(self, trajectory: Trajectory, rules: RuleFile):
         self.trajectory = trajectory
         self.rules = rules
         self.pairs = call_pairs(trajectory)
 
+    def unseen(self, rule: Rule) -> list[list[str]]:
+        """The tools that a rule forbids and that the trajectory neither calls nor declares: each with its aliases."""
+        groups = [sorted(self._names(words)) for words in forbidden_tools(rule.expect)]
+        known = {tool.name for agent in self.trajectory.agents for tool in agent.tools or ()}
+        known |= {pair.call.name for pair in self.pairs}
+        return [names for names in groups if not known & {*names}]
+
     def judge(self, condition: Condition) -> Finding:
         if isinstance(condition.turn, int) and condition.turn > len(numbered_turns(self.trajectory)):
             return Finding(None, f"there is no turn {condition.turn}")
+        # A condition may combine several demands; all of them must hold.
         verdicts = [*self._combined(condition)]
         if condition.each is not None:
             verdicts.append(self._each(condition))
@@ -133,11 +143,11 @@ class _Seen:
             last = bool(steps) and steps[-1] is self.trajectory.steps[-1]
             answer = final_response(Trajectory(steps=tuple(steps), response=self.trajectory.response if last else None))
             spoken = [step for step in steps if step.role == "agent"]
-            # A response that the source states apart belongs to the last step that could have given it.
+            # A response that the source states separately is shown at the last step that could have given it.
             by = [step for step in spoken if step_text(step) == answer] or (spoken or steps if last else [])
             return [(answer, by[-1])] if answer is not None and by else []
         if where == "tool_output":
-            # By identity: two steps may be equal.
+            # By identity, because two steps may be equal.
             mine = {id(step) for step in steps}
             results = [(pair.result, pair.step) for pair in self.pairs if pair.result and id(pair.step) in mine]
             return [(text, step) for result, step in results for text in _answer_texts(result)]
@@ -156,9 +166,9 @@ class _Seen:
             forbids_only = condition.lacks is not None and not (
                 condition.contains or condition.contains_any or condition.matches
             )
-            # No text cannot contain what is demanded; but that it lacks a forbidden word says nothing.
+            # A missing text cannot contain what is required; but that it lacks a forbidden word proves nothing.
             return Finding(None if forbids_only else False, f"there is no {where}")
-        # A forbidden word anywhere is a breach; what is demanded needs to stand in one of the texts.
+        # A forbidden word in any text breaks the rule; a required word must be in one of the texts.
         bad = [(verdict, step) for text, step in texts if (verdict := _forbidden(text, condition, where)) is not None]
         tried = [(_text_fits(text, condition, where), step) for text, step in texts]
         verdict, step = (bad or [(verdict, step) for verdict, step in tried if verdict.holds] or tried[-1:])[0]
@@ -189,10 +199,14 @@ class _Seen:
         wanted = f"{word}{_describe(condition)}"
         if condition.before is not None:
             return self._before(condition, found, wanted)
-        # `called` alone means at least once; with `at_most` it may be never.
+        # `called` alone means at least once; with `at_most` it may also be never.
         low = 1 if condition.at_least is None and condition.at_most is None else condition.at_least or 0
         high = condition.at_most
         holds = len(found) >= low and (high is None or len(found) <= high)
+        if condition.failed is True and condition.path is None and not condition.arguments:
+            of = "" if word == "*" else f" of {word}"
+            count = {0: f"no call{of}", 1: f"a call{of}"}.get(len(found), f"{len(found)} calls{of}")
+            return Finding(holds, f"{count} failed", _ids(found))
         times = {0: "not called", 1: "called once"}.get(len(found), f"called {len(found)} times")
         return Finding(holds, f"{wanted} was {times}", _ids(found))
 
@@ -218,7 +232,7 @@ class _Seen:
         return True
 
     def _has_failed(self, pair: CallPair) -> bool | None:
-        """Whether a call failed, as the metrics count it; None without an answer."""
+        """Whether a call failed, by the same rule as the metrics; None without a result."""
         return None if pair.result is None else id(pair.result) in recording_of(self.trajectory).failed
 
     def _each(self, condition: Condition) -> Finding:
@@ -233,11 +247,12 @@ class _Seen:
         broken: list[tuple[CallPair, str]] = []
         chosen = {id(pair) for pair in judged}
         for pair in self.pairs:
+            # Before the call itself is added: a tool does not cover its own path.
             if id(pair) in chosen:
                 broken += [(pair, path) for path in self._uncovered(pair, looked, condition)]
             if _is_named(pair, before):
                 looked = looked or Searched()
-                # A search without a path looks at the whole working directory.
+                # A search without a path covers the whole working directory.
                 for path in self._paths(pair) or ["."]:
                     looked.add(path)
         if broken:
@@ -248,7 +263,7 @@ class _Seen:
         return Finding(True, f"all {len(judged)} calls of {word} come after {_list_texts(condition.preceded_by or '')}")
 
     def _uncovered(self, pair: CallPair, looked: Searched | None, condition: Condition) -> list[str]:
-        """Paths of a call that no earlier call looked at; [""] for a call without paths and nothing before it."""
+        """Paths of a call that no earlier call covered; [""] for a call without paths if there was no earlier call."""
         paths = [path for path in self._paths(pair) if not _spared([path], condition.except_)]
         if not condition.same_path or not paths:
             return [] if looked is not None else paths[:1] or [""]
@@ -268,7 +283,7 @@ def _answers(step: Step) -> bool:
 
 
 def _forbidden(text: str, condition: Condition, where: str) -> Finding | None:
-    """The breach, where a text has words that it must lack."""
+    """The finding if a text has words that it must lack."""
     fold = str.casefold if condition.ignore_case else str
     body = fold(text.partition(condition.after)[2] if condition.after is not None else text)
     forbidden = [word for word in _list(condition.lacks) if fold(word) in body]
@@ -308,7 +323,7 @@ def _value_fits(value: Any, fits: Fits | str | float) -> bool:
 
 
 def _answer_texts(result: ToolResult) -> list[str]:
-    """What a tool returned: its output and, if it failed, the error."""
+    """The texts that a tool returned: its output and, if it failed, the error."""
     texts = [text_or_json(each) for each in (result.output, result.error) if each is not None]
     return list(dict.fromkeys(texts))
 
@@ -322,7 +337,7 @@ def _list_texts(texts: Texts) -> str:
 
 
 def _describe(condition: Condition) -> str:
-    """The demand on the calls, as words behind the tool's name."""
+    """The requirements for the calls, as text after the tool's name."""
     wanted = condition.path.contains or condition.path.equals if isinstance(condition.path, Fits) else condition.path
     where = f" on {_list_texts(wanted)}" if isinstance(wanted, str | list) else ""
     given = f" with a matching {', '.join(condition.arguments)}" if condition.arguments else ""
@@ -340,7 +355,7 @@ def _ids(pairs: list[CallPair]) -> tuple[str, ...]:
 
 def _all(verdicts: list[Finding]) -> Finding:
     """Broken if one is broken, else unknown if one is unknown."""
-    # A breach is certain whatever is unknown beside it.
+    # A broken condition decides, whatever else is unknown.
     for wanted in (False, None):
         found = [verdict for verdict in verdicts if verdict.holds is wanted]
         if found:
@@ -350,7 +365,7 @@ def _all(verdicts: list[Finding]) -> Finding:
 
 def _any(verdicts: list[Finding]) -> Finding:
     """Met if one is met, else unknown if one is unknown."""
-    # One that is met decides; the unknown ones do not matter then.
+    # A condition that is met decides, whatever else is unknown.
     for wanted in (True, None):
         found = [verdict for verdict in verdicts if verdict.holds is wanted]
         if found:

@@ -1,4 +1,4 @@
-"""The rule language: what a rule file may say. docs/rules.md explains it with examples."""
+"""The rule language: what a rule file may contain. docs/rules.md explains it with examples."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pantrace.wire.patterns import compiled
 from pantrace.wire.text_file import exists, read_text
 
 ANY_TOOL = "*"
-"""In place of a tool's name: whichever was called."""
+"""In place of a tool's name: any tool."""
 Texts = str | list[str]
 Turn = int | Literal["first", "last"]
 
 
 class Fits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a value must be like; several demands must all hold."""
+    """What a value must be like; all given conditions must hold."""
 
     equals: str | int | float | bool | None = None
     contains: Texts | None = None
@@ -36,35 +36,35 @@ class Condition(
     forbid_unknown_fields=True,
     rename={"in_": "in", "all_": "all", "any_": "any", "not_": "not", "except_": "except"},
 ):
-    """One demand on a trajectory: on text, on calls, or made of other demands."""
+    """One condition for a trajectory: on text, on calls, or combined from other conditions."""
 
     in_: Literal["final_response", "any_response", "last_prompt", "any_prompt", "tool_output", "thinking"] | None = None
     """Where to look for text."""
     contains: Texts | None = None
-    """All of these stand in the text."""
+    """All of these are in the text."""
     contains_any: Texts | None = None
     lacks: Texts | None = None
-    """None of these stands in the text."""
+    """None of these is in the text."""
     matches: str | None = None
     """A regular expression that is found in the text."""
     after: str | None = None
-    """Look only behind this text; where it is missing, the demand is not met."""
+    """Look only after this text; if it is missing, the condition is not met."""
     ignore_case: bool = False
 
     called: Texts | None = None
     """A tool (or one of several) was called."""
     not_called: Texts | None = None
     before: Texts | None = None
-    """With `called`: the first call of it comes before the first call of these."""
+    """With `called`: its first call comes before the first call of these."""
     at_least: int | None = None
     at_most: int | None = None
-    """With `called`: how often."""
+    """With `called`: the number of calls."""
     arguments: dict[str, Fits | str | int | float | bool] | None = None
-    """With `called`: only calls whose arguments fit count."""
+    """With `called`: only calls with matching arguments count."""
     path: Fits | str | None = None
-    """With `called`: only calls on such a path count."""
+    """With `called`: only calls with a matching path count."""
     failed: bool | None = None
-    """With `called`: only calls that failed count, or (false) only answered ones that did not."""
+    """With `called`: only failed calls count, or (false) only answered calls that did not fail."""
 
     each: Texts | None = None
     """Every call of this tool..."""
@@ -84,16 +84,19 @@ class Condition(
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rule: when it applies, and what it demands."""
+    """One rule: when it applies, and what it requires."""
 
     id: str
     name: str
     description: str = ""
     when: Condition | None = None
-    """The rule applies only where this holds; elsewhere it is not applicable, which is not a pass."""
+    """The rule applies only if this holds; otherwise it is not applicable, which is not a pass."""
     expect: Condition
     message: str | None = None
-    """What to say when it is broken; by default what was found."""
+    """The message if the rule is broken; by default what was found."""
+    # Unset and not None: a rule without it keeps its hash, and run directories of earlier versions continue.
+    unseen: Literal["ok"] | msgspec.UnsetType = msgspec.UNSET
+    """"ok": a gate may pass by this rule even if no recording has the tool that it forbids."""
 
 
 class RuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,9 +106,9 @@ class RuleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     version: str
     description: str = ""
     tools: dict[str, list[str]] = {}
-    """Aliases: one word for several tool names."""
+    """Aliases: one name for several tools."""
     paths: dict[str, list[str]] = {}
-    """Which arguments of a tool (or alias) hold paths: "filePath", "files[].path"."""
+    """Which arguments of a tool (or alias) are paths: "filePath", "files[].path"."""
     rule: list[Rule] = []
 
 
@@ -120,11 +123,12 @@ def load_rules(name_or_path: str) -> RuleFile:
     if name_or_path not in packs():
         raise UsageError(f"no rule file and no pack {name_or_path!r}; packs: {', '.join(packs())}")
     source = resources.files(__package__).joinpath("packs", f"{name_or_path}.toml")
+    # Without `_check`: the tests show that each rule of each pack can pass, fail and not apply.
     return toml.load(source.read_text("utf-8"), f"pack {name_or_path}", RuleFile)
 
 
 def with_tool_map(rules: RuleFile, logical_names: Mapping[str, str]) -> RuleFile:
-    """A rule file that also knows tools by their physical names."""
+    """A rule file whose aliases also include the physical names of tools."""
     found = {
         alias: [*names, *(name for name, logical in logical_names.items() if logical in names and name not in names)]
         for alias, names in rules.tools.items()
@@ -139,7 +143,8 @@ def packs() -> list[str]:
 
 
 def _check(rules: RuleFile, name: str, text: str) -> None:
-    """Refuse what a reader of the file would misunderstand. A rule must never pass because it demands nothing."""
+    """Refuse rules that do not mean what they seem to. A rule must never pass because it requires nothing."""
+    # An empty alias would make every `not_called` rule pass.
     for word, listed in rules.tools.items():
         if not listed:
             raise UsageError(f"{name}: line {toml.line_of(text, f'tools.{word}')}: {word!r} has no tools")
@@ -176,22 +181,25 @@ _NEEDS = {
     "except": ("each",),
     "each": ("preceded_by",),
 }
-"""Keys that say nothing without one of the others beside them."""
+"""Keys that mean nothing without one of these other keys."""
 
 
 def _senseless(condition: Condition) -> str | None:
-    """Why a condition says nothing, or not what it seems to say; None if it is fine."""
+    """Why a condition requires nothing, or not what it seems to; None if it is fine."""
     given = msgspec.to_builtins(condition)
+    # An empty text is in every text.
     empty = [key for key in (*_DEMANDS, "before", "preceded_by") if given[key] in ("", []) or "" in _words(given[key])]
     if empty:
         return f"requires nothing: {empty[0]} is empty"
+    # False is their default, so it does not count as stated; for `failed`, false is a condition.
     off = ("ignore_case", "same_path")
     stated = {key for key, value in given.items() if value is not None and value != [] and (value or key not in off)}
     if stated <= {"in", "ignore_case", "turn"}:
-        return "demands nothing"
+        return "requires nothing"
     for key, others in _NEEDS.items():
         if key in stated and not stated.intersection(others):
             return f"has {key} without {' or '.join(others)}"
+    # It is unclear whether the count means all calls or only those before.
     if "before" in stated and stated & {"at_least", "at_most"}:
         return "has before together with at_least or at_most; write two conditions under all"
     if isinstance(condition.turn, int) and condition.turn < 1:
@@ -200,7 +208,7 @@ def _senseless(condition: Condition) -> str | None:
 
 
 def _miscounted(condition: Condition) -> str | None:
-    """Why a number of calls holds always or never; None if it is fine."""
+    """Why a number of calls is always or never true; None if it is fine."""
     low, high = condition.at_least, condition.at_most
     if (low is not None and low < 0) or (high is not None and high < 0):
         return "has a negative number of calls"
@@ -212,7 +220,7 @@ def _miscounted(condition: Condition) -> str | None:
 
 
 def _formless(condition: Condition) -> str | None:
-    """An argument or path of which nothing is demanded."""
+    """Why an argument or path requires nothing; None if it is fine."""
     if condition.arguments == {}:
         return "requires nothing: arguments is empty"
     fits = {"path": condition.path, **{f"arguments.{name}": each for name, each in (condition.arguments or {}).items()}}
@@ -247,7 +255,7 @@ def _patterns(condition: Condition | None) -> list[str]:
 
 
 def tool_names(rules: RuleFile) -> set[str]:
-    """Every tool name in the rules, aliases resolved."""
+    """Every tool name in the rules, with aliases resolved."""
     found: set[str] = set()
     for rule in rules.rule:
         for condition in (rule.when, rule.expect):
@@ -255,8 +263,26 @@ def tool_names(rules: RuleFile) -> set[str]:
     return {name for word in found for name in rules.tools.get(word, [word])} - {ANY_TOOL}
 
 
+def forbidden_tools(condition: Condition, *, negated: bool = False) -> list[list[str]]:
+    """The tools whose absence meets a condition, as they are named together: "at most 0 calls", `not_called`, or
+    `called` inside `not`."""
+    found: list[Texts | None] = []
+    if negated:
+        found.append(condition.called if condition.at_most is None else None)
+    else:
+        found.append(condition.not_called)
+        if condition.at_most is not None and not condition.at_least:
+            found.append(condition.called)
+    words = [[texts] if isinstance(texts, str) else texts for texts in found if texts]
+    for each in (*(condition.all_ or ()), *(condition.any_ or ())):
+        words += forbidden_tools(each, negated=negated)
+    if condition.not_ is not None:
+        words += forbidden_tools(condition.not_, negated=not negated)
+    return [each for each in words if ANY_TOOL not in each]
+
+
 def demanded_arguments(rules: RuleFile) -> set[tuple[str, str]]:
-    """Tools and the arguments that the rules look at in their calls."""
+    """Tools with the arguments that the rules compare."""
     return {
         (word, argument)
         for rule in rules.rule

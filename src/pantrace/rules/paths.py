@@ -1,4 +1,4 @@
-"""Paths in tool arguments, and whether one lies below another."""
+"""Finds paths in tool arguments, and whether one is below another."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 USUAL = ("filePath", "file_path", "path", "search_path", "directory", "dir", "filename", "files[].path", "paths[]")
-"""Arguments that hold paths where a rule file does not say."""
+"""Arguments that are taken for paths if a rule file does not name any."""
 
 
 def paths_in(arguments: Any, selectors: Iterable[str]) -> list[str]:
-    """The paths that a call's arguments name."""
+    """The paths in a call's arguments."""
     if not isinstance(arguments, dict):
         return []
     return [found for selector in selectors for found in _select(arguments, selector.split("."))]
@@ -32,19 +32,19 @@ def _select(value: Any, steps: list[str]) -> Iterator[str]:
 
 
 class Searched:
-    """Folders and files that were looked at; a lookup takes no longer the more there are."""
+    """Folders and files that were searched. The time of a lookup does not depend on their number."""
 
     def __init__(self) -> None:
         self._absolute: set[tuple[str, ...]] = set()
         self._relative: set[tuple[str, ...]] = set()
 
     def add(self, folder: str) -> None:
-        """Remember a place."""
+        """Add a folder or file."""
         (self._absolute if folder.startswith("/") else self._relative).add(_segments(folder))
 
     def covers(self, path: str) -> bool:
-        """Whether a path is one of the places or lies below one. A relative place is found anywhere on an absolute
-        path, since recordings mix both; "." and "" mean the whole working directory."""
+        """Whether a path is one of the places or below one. A relative place may be anywhere in an absolute path, as
+        recordings mix both; "." and "" mean the whole working directory."""
         below = _segments(path)
         starts = range(len(below) + 1 if path.startswith("/") else 1)
         return any(below[:end] in self._absolute for end in range(len(below) + 1)) or any(
@@ -53,7 +53,7 @@ class Searched:
 
 
 def covers(folder: str, path: str) -> bool:
-    """Whether a path is a folder or file itself or lies below it, as `Searched` tells."""
+    """Whether a path is this folder or file, or below it, by the rules of `Searched`."""
     place = Searched()
     place.add(folder)
     return place.covers(path)

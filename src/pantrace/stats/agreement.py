@@ -1,4 +1,4 @@
-"""Agreement: how far the scores of a judge go with labels, and with themselves when it is asked again."""
+"""Agreement: how well a judge's scores match labels, and how well they match each other when it is asked again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .estimate import CONFIDENCE, Estimate, TooFew, normal_quantile
 from .means import SEED, mean
 
-# 50 draws lie beyond each end of a 95 % interval. Fewer than for means: each draw makes its table anew.
+# Leaves 50 draws beyond each end of a 95 % interval. Fewer than for means, because each draw rebuilds its table.
 RESAMPLES = 2000
 _BOOTSTRAP = "cluster bootstrap"
 
@@ -21,11 +21,13 @@ def concordance(
     clusters: Sequence[Hashable] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """How often, of two things with different labels, the one with the higher label has the higher score; an equal
-    score is half a success. With two labels this is the area under the ROC curve. 0.5 is chance."""
+    """Of two items with different labels, how often the one with the higher label also has the higher score; an equal
+    score counts as half a success. With two labels this is the area under the ROC curve. 0.5 is chance."""
     levels = sorted(set(labels))
     if len(levels) < 2:
         raise TooFew("all labels are the same")
+    # A perfect judge has no spread to resample, so the bootstrap would give no interval; Newcombe's score interval
+    # does. It assumes two labels and independent items.
     if len(levels) == 2 and _independent(clusters):
         value = _statistic(_concordant, labels, scores)
         high = sum(label == levels[1] for label in labels)
@@ -39,7 +41,7 @@ def rank_correlation(
     clusters: Sequence[Hashable] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """Spearman's correlation of ranks; equal values share their rank. 0 is chance."""
+    """Spearman's rank correlation; equal values share their rank. 0 is chance."""
     if len(set(labels)) < 2 or len(set(scores)) < 2:
         raise TooFew("all labels, or all scores, are the same")
     return _estimate(_rank_correlation, labels, scores, clusters, confidence)
@@ -53,8 +55,8 @@ def kappa(
     clusters: Sequence[Hashable] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """Cohen's kappa: agreement beyond what the two would have by chance, 1 is perfect and 0 is chance; `quadratic`
-    counts a disagreement by the square of its distance."""
+    """Cohen's kappa: agreement beyond chance; 1 is perfect and 0 is chance. `quadratic` weighs a disagreement by the
+    square of its distance."""
     grades = sorted({*labels, *scores})
     if len(grades) < 2:
         raise TooFew("all labels and scores are the same")
@@ -62,11 +64,12 @@ def kappa(
     def statistic(table: Any) -> float:
         return _kappa(table, grades, quadratic)
 
+    # Both sides use all grades: without them, a grade that only one side gave would shift its rows against the columns.
     return _estimate(statistic, labels, scores, clusters, confidence, grades)
 
 
 def flip_rate(repeats: Sequence[Sequence[Hashable]], confidence: float = CONFIDENCE) -> Estimate:
-    """How often two verdicts on the same thing differ: over all pairs of verdicts on it, then over the things."""
+    """How often two verdicts on the same item differ: averaged over all pairs of verdicts on it, then over items."""
     rates = []
     for verdicts in repeats:
         n = len(verdicts)
@@ -76,6 +79,7 @@ def flip_rate(repeats: Sequence[Sequence[Hashable]], confidence: float = CONFIDE
     if not rates:
         raise TooFew("nothing was judged more than once")
     found = mean(rates, confidence)
+    # Not a plain proportion, because an item's rate can lie between 0 and 1: a t interval, cut to where a rate can be.
     if found.low is None or found.high is None:
         return found
     from msgspec.structs import replace
@@ -84,12 +88,13 @@ def flip_rate(repeats: Sequence[Sequence[Hashable]], confidence: float = CONFIDE
 
 
 Statistic = Callable[[Any], float]
-"""From a table of counts, a row for each label and a column for each score, both ascending."""
+"""Computes a number from a table of counts: a row for each label, a column for each score, both ascending."""
 
 
 def _concordant(table: Any) -> float:
     import numpy as np
 
+    # Running sums over the table count all pairs at once: comparing item by item would be quadratic, for each resample.
     below = np.cumsum(table, axis=0) - table
     lower = np.cumsum(below, axis=1) - below
     won = float((table * (lower + below / 2)).sum())
@@ -106,7 +111,7 @@ def _rank_correlation(table: Any) -> float:
 
 
 def _ranks(counts: Any) -> Any:
-    """The middle rank of each value, measured from the middle of all."""
+    """The mean rank of each value, minus the mean of all ranks."""
     import numpy as np
 
     return np.cumsum(counts) - (counts - 1) / 2 - (counts.sum() + 1) / 2
@@ -153,6 +158,8 @@ def _estimate(
     rows, height = _coded(labels, levels)
     columns, width = _coded(scores, levels)
     cells = rows * width + columns
+    # Whole clusters are resampled: items of one cluster go together, so they must not be drawn as if they were
+    # independent.
     names = {name: number for number, name in enumerate(dict.fromkeys(clusters or range(len(cells))))}
     count = len(names)
     member = np.asarray([names[name] for name in clusters] if clusters else range(count))
@@ -168,10 +175,12 @@ def _estimate(
         taken = np.bincount(dice.integers(0, count, count), minlength=count)
         table = np.bincount(cells, weights=taken[member], minlength=size).reshape(height, width)
         again = statistic(table)
+        # A resample can consist of one label only, and then has no statistic.
         if not isnan(again):
             found.append(again)
     low, high = np.quantile(found, [0.5 - confidence / 2, 0.5 + confidence / 2]) if found else (value, value)
     note = None if count == len(cells) else f"{count} clusters"
+    # The bootstrap of a perfect (or constant) result has no width, which would look like certainty.
     if low == high:
         return Estimate(value=value, n=len(cells), method=_BOOTSTRAP, note="no resample differs: no interval")
     return Estimate(value=value, low=float(low), high=float(high), n=len(cells), method=_BOOTSTRAP, note=note)

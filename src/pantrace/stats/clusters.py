@@ -1,4 +1,4 @@
-"""Clusters: the mean of cases that belong together, with an error that holds for few clusters of unlike sizes."""
+"""Clusters: the mean of cases that belong together, with a standard error that is right for few, unequal clusters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .estimate import TooFew
 
 
 class ClusterMean(NamedTuple):
-    """A mean over clusters, how sure it is, and by how many degrees of freedom."""
+    """A mean over clusters, its standard error and its degrees of freedom."""
 
     mean: float
     error: float
@@ -18,7 +18,7 @@ class ClusterMean(NamedTuple):
 
 
 def sums_of(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Hashable, tuple[float, int]]:
-    """Sum and count of each cluster, in the order in which they come."""
+    """Sum and count of each cluster, in order of first appearance."""
     groups: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         groups.setdefault(cluster, []).append(value)
@@ -28,9 +28,9 @@ def sums_of(values: Sequence[float], clusters: Sequence[Hashable]) -> dict[Hasha
 def cluster_mean(sums: Sequence[tuple[float, float]]) -> ClusterMean:
     """The mean of all cases, each counting the same, from (sum, count) of each cluster.
 
-    Its variance is free of bias when clusters differ as a whole, and has the degrees of freedom of Satterthwaite: G - 1
-    for clusters of one size, fewer when a few large ones decide (Bell and McCaffrey's idea, for a mean). With G - 1
-    for all, 5 clusters of 1 to 30 cases give 20 % false alarms."""
+    Its variance is unbiased if clusters differ as a whole, and has Satterthwaite's degrees of freedom: G - 1 for
+    clusters of equal size, fewer if a few large ones dominate (Bell and McCaffrey's idea, for a mean). With G - 1
+    always, 5 clusters of 1 to 30 cases give 20 % false alarms."""
     if len(sums) < 2:
         raise TooFew("one cluster has no interval")
     n = fsum(count for _, count in sums)
@@ -41,7 +41,7 @@ def cluster_mean(sums: Sequence[tuple[float, float]]) -> ClusterMean:
     scaled = [weight**2 / (1 - 2 * weight + square) for weight in weights]
     off = [total / count - mean for total, count in sums]
     variance = fsum(each * distance**2 for each, distance in zip(scaled, off, strict=True))
-    # The trace of the squared form, without its G x G matrix.
+    # Satterthwaite needs the trace of the squared quadratic form; this sum gives it without the G x G matrix.
     u = [square / 2 - weight for weight in weights]
     pairs = list(zip(scaled, u, strict=True))
     trace = (

@@ -1,4 +1,4 @@
-"""Correction: a rate as it would be without the errors of the instrument that counted it."""
+"""Correction: a pass rate without the errors of the judge that counted it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Count = tuple[int, int]
 
 
 def corrected_rate(counted: Count, sensitivity: Count, specificity: Count, confidence: float = CONFIDENCE) -> Estimate:
-    """The true share of good things, by Rogan and Gladen: from the share that a judge calls good, and from how often it
-    is right about good ones (sensitivity) and about bad ones (specificity), which labels showed.
+    """The true share of good items, by Rogan and Gladen: from the share that a judge calls good, and from how often
+    labels show it to be right about good items (sensitivity) and about bad ones (specificity).
 
-    The interval takes the uncertainty of all three into account; one success and one failure are added to what labels
-    showed, so that a judge without a single error in its few labels does not look infallible."""
+    The interval accounts for the uncertainty of all three. One success and one failure are added to each count of
+    labels, so that a judge without a single error in few labels does not look infallible."""
     if min(counted[1], sensitivity[1], specificity[1]) == 0:
-        raise TooFew("it takes labels of both kinds")
+        raise TooFew("labels of both kinds are needed")
     rate, hit, spared = (successes / trials for successes, trials in (counted, sensitivity, specificity))
     if hit + spared <= 1:
         raise TooFew("the judge is no better than chance, so its rate says nothing")
@@ -40,7 +40,7 @@ def corrected_rate(counted: Count, sensitivity: Count, specificity: Count, confi
 
 
 def _shrunk_share(count: Count, added: float) -> tuple[float, float]:
-    """A share with so many trials added, half of them successes."""
+    """A share with this many trials added, half of them successes."""
     successes, trials = count
     return (successes + added / 2) / (trials + added), trials + added
 

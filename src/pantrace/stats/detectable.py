@@ -1,5 +1,4 @@
-"""The smallest difference that could have been found: by which test, with which power, at this size and with this
-data."""
+"""The smallest difference that a test could have found with a given power, at this size and with this data."""
 
 from __future__ import annotations
 
@@ -14,39 +13,39 @@ from .estimate import distributions
 from .means import SEED
 from .power import ALPHA, POWER, detectable_difference, pairs_needed, per_arm_needed
 
-# A power is wanted in steps of a few per cent: 200 draws are off by at most 3.5 (one standard error, at 50 %).
+# A power only has to be right to a few per cent: the standard error of 200 draws is at most 3.5 points (at 50 %).
 RESAMPLES = 200
 FEW = 10
-"""Up to so many clusters, all their sign flips are gone through."""
+"""Up to this many clusters, all sign flips are tried."""
 LARGE = 200
-"""From so many cases on each side on, the arcsine of shares does for Fisher's test."""
+"""From this many cases on each side on, the arcsine formula is close enough to Fisher's test."""
 MANY = 50
-"""From so many clusters on, t and permutations say the same."""
+"""From this many clusters on, t and permutations agree."""
 
 
 CLOSED = 5000
-"""From so many clusters on, a formula says it, too, and draws would fill the memory."""
+"""From this many clusters on, a formula is accurate enough, and resamples would fill the memory."""
 
 
 class Sums(NamedTuple):
-    """The clusters of one side, or of the differences: sum and number of cases of each. A case alone is a cluster."""
+    """The clusters of one side, or of the differences: sum and number of cases of each. A single case is a cluster."""
 
     totals: tuple[float, ...]
     counts: tuple[float, ...]
 
 
 def mcnemar_power(pairs: int, only_first: float, only_second: float, alpha: float = ALPHA) -> float:
-    """How often McNemar's exact test is below alpha when these are the true shares of discordant pairs."""
+    """How often McNemar's exact test is significant if these are the true shares of discordant pairs."""
     import numpy as np
 
     binom = distributions().binom
     changed = min(1.0, only_first + only_second)
     if changed <= 0:
         return 0.0
-    # Nearly all that can come: 10 standard deviations either side.
+    # Practically everything that can happen: 10 standard deviations on either side.
     half = 10 * sqrt(pairs * changed * (1 - changed)) + 10
     m = np.arange(max(0, int(pairs * changed - half)), min(pairs, int(pairs * changed + half)) + 1)
-    # The largest smaller half that is still significant; -1 where none is.
+    # How large the smaller of the two counts may be and still be significant; -1 if nothing is.
     critical = binom.ppf(alpha / 2, m, 0.5)
     critical = np.where(2 * binom.cdf(critical, m, 0.5) < alpha, critical, critical - 1)
     share = only_second / changed
@@ -55,8 +54,8 @@ def mcnemar_power(pairs: int, only_first: float, only_second: float, alpha: floa
 
 
 def least_by_mcnemar(pairs: int, other_way: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """The least difference of two pass rates that McNemar's exact test finds, when this share of pairs changes the
-    other way. Infinite where no result of so few pairs is found."""
+    """The smallest difference of two pass rates that McNemar's exact test finds, if this share of pairs changes the
+    other way. Infinite if no result of so few pairs is significant."""
     most = 1 - 2 * other_way
 
     def found(difference: float) -> float:
@@ -66,11 +65,12 @@ def least_by_mcnemar(pairs: int, other_way: float, alpha: float = ALPHA, power: 
 
 
 def fisher_power(first: tuple[float, int], second: tuple[float, int], alpha: float = ALPHA) -> float:
-    """How often Fisher's exact test of (true share, size) on two sides is below alpha: seeded draws."""
+    """How often Fisher's exact test of two sides, each (true share, size), is significant: by seeded draws."""
     import numpy as np
 
     dice = np.random.default_rng(SEED)
     one, two = (dice.binomial(n, share, 10 * RESAMPLES) for share, n in (first, second))
+    # Fisher's test depends on the total only, so its region is computed once for each total and not once for each draw.
     critical = {int(total): _fisher_region(first[1], second[1], int(total), alpha) for total in np.unique(one + two)}
     low, high = np.asarray([critical[int(total)] for total in one + two]).T
     return float(((one <= low) | (one >= high)).mean())
@@ -78,14 +78,14 @@ def fisher_power(first: tuple[float, int], second: tuple[float, int], alpha: flo
 
 @lru_cache(maxsize=4096)
 def _fisher_region(first: int, second: int, total: int, alpha: float) -> tuple[int, int]:
-    """Of so many successes in all, at most and at least how many on the first side are significant."""
+    """With this many successes in total: up to which count, and from which count on, the first side is significant."""
     import numpy as np
 
     successes = np.arange(max(0, total - second), min(first, total) + 1)
     chance = distributions().hypergeom.pmf(successes, first + second, total, first)
     order = np.argsort(chance, kind="stable")
     ordered = chance[order]
-    # All tables that are no likelier belong to the tail, those of equal chance too, as rounding has it.
+    # The tail is all tables that are at most as likely; the factor includes equal ones that differ by rounding.
     ends = np.searchsorted(ordered, ordered * (1 + 1e-7), side="right") - 1
     p = np.empty(len(chance))
     p[order] = np.cumsum(ordered)[ends]
@@ -96,9 +96,9 @@ def _fisher_region(first: int, second: int, total: int, alpha: float) -> tuple[i
 
 
 def arms_by_fisher(first: float, second: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """How many cases on each side tell these two true shares apart by Fisher's exact test."""
+    """How many cases on each side Fisher's exact test needs to tell these two true shares apart."""
     first, second = sorted((first, second))
-    # An exact test is as careful as one with a correction for continuity, which costs about 2 / difference cases.
+    # An exact test is as cautious as one with a continuity correction, which costs about 2 / difference cases.
     guess = per_arm_needed(first, second, alpha, power) + 2 / (second - first)
     if guess >= LARGE:
         return guess
@@ -106,14 +106,14 @@ def arms_by_fisher(first: float, second: float, alpha: float = ALPHA, power: flo
 
 
 def pairs_by_mcnemar(only_first: float, only_second: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """How many pairs show these two shares of discordant pairs to differ by McNemar's exact test."""
+    """How many pairs McNemar's exact test needs to tell these two shares of discordant pairs apart."""
     guess = pairs_needed(only_first, only_second, alpha, power)
     most = int(guess + 4 / abs(only_second - only_first)) + 10
     return _fewest(lambda n: mcnemar_power(n, only_first, only_second, alpha), int(guess * 0.8), most, power)
 
 
 def _fewest(found: Callable[[int], float], low: int, high: int, power: float) -> float:
-    """The first number within these ends that reaches the power; the upper end if none below does."""
+    """The smallest number in this range that reaches the power; the upper end if no smaller one does."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if found(middle) >= power else (middle, high)
@@ -121,11 +121,11 @@ def _fewest(found: Callable[[int], float], low: int, high: int, power: float) ->
 
 
 def least_by_fisher(share: float, sizes: tuple[int, int], alpha: float = ALPHA, power: float = POWER) -> float:
-    """The least difference of two independent pass rates that Fisher's exact test finds, from this share upwards or
-    downwards, whichever has more room. Infinite where not even all against none is found."""
+    """The smallest difference of two independent pass rates that Fisher's exact test finds, upwards or downwards from
+    this share, whichever has more room. Infinite if not even all against none is significant."""
     room = max(share, 1 - share)
     sign = 1 if share <= 0.5 else -1
-    # An exact test is as careful as one with a correction for continuity.
+    # An exact test is as cautious as one with a continuity correction.
     careful = (1 / sizes[0] + 1 / sizes[1]) / 2
 
     def found(difference: float) -> float:
@@ -150,14 +150,14 @@ def _least(found: Any, most: float, power: float) -> float:
 def least_shift(
     first: Sums | None, second: Sums, alpha: float = ALPHA, power: float = POWER, *, permuted: bool = True
 ) -> float:
-    """The least shift of all cases that a comparison of means finds: the second side against the first by t and a
+    """The smallest shift of all cases that a comparison of means finds: the second side against the first by t and a
     permutation of clusters (not `permuted`: t alone), or differences of pairs against 0 by t and sign flips.
 
-    Clusters are drawn anew from those seen; for each draw the shift is sought at which the test turns. Infinite where
-    none is ever found."""
+    Clusters are resampled, and each resample is searched for the shift at which the test becomes significant. Infinite
+    if it never does."""
     import numpy as np
 
-    # Two sides in an order of their own: what is drawn must not depend on which run was named first.
+    # Sorted, because the random draws must not depend on which run was named first.
     given = [second] if first is None else sorted([_in_order(first), _in_order(second)])
     if min(len(side.totals) for side in given) >= CLOSED:
         return detectable_difference(sqrt(sum(_square_error(side) for side in given)), alpha, power)
@@ -165,13 +165,15 @@ def least_shift(
     sides = [_drawn(side, dice) for side in given]
     if not any(np.ptp(totals) > 0 for totals, _ in sides):
         return 0.0
+    # Both directions: the data may be skewed, and the answer must hold for a rise and for a fall.
     shifts = [_turns_by_t(sides, sign, alpha) for sign in (1, -1)]
     sizes = [totals.shape[1] for totals, _ in sides]
     if permuted and min(sizes) < MANY:
-        # As many arrangements as tell a share below alpha from one above.
+        # Enough arrangements to tell a share just below alpha from one just above it.
         times = min(9999, max(499, int(10 / alpha)))
         arranged = _flips(sides[0], dice, times) if first is None else _swaps(sides, dice, times)
         by_order = [_turns(*arranged, sign, alpha) for sign in (1, -1)]
+        # A comparison is proven only if its interval (t) and its p (permutation) agree, so the larger shift is needed.
         shifts = [np.maximum(*each) for each in zip(shifts, by_order, strict=True)]
     return max(float(np.quantile(shift, power, method="higher")) for shift in shifts)
 
@@ -193,11 +195,12 @@ Drawn = tuple[Any, Any]
 
 
 def _drawn(side: Sums, dice: Any) -> Drawn:
-    """Resamples of a side's clusters around their mean, spread like those of a new run."""
+    """Resamples of a side's clusters around their mean, with the spread that a new run would have."""
     import numpy as np
 
     totals, counts = np.asarray(side.totals, float), np.asarray(side.counts, float)
     size = len(totals)
+    # Resampling from few clusters underestimates their variance by (n - 1) / n.
     off = (totals - counts * totals.sum() / counts.sum()) * sqrt(size / max(1, size - 1))
     places = dice.integers(0, size, (RESAMPLES, size))
     return off[places], counts[places]
@@ -221,13 +224,13 @@ def _turns_by_t(sides: list[Drawn], sign: int, alpha: float) -> Any:
 
 
 def _flips(side: Drawn, dice: Any, times: int) -> tuple[Any, Any, Any, Any]:
-    """What sign flips make of each draw (draws x flips), what a shift of 1 adds to that, and both unflipped."""
+    """The sum of each draw under each sign flip (draws x flips), what a shift of 1 adds to it, and both unflipped."""
     import numpy as np
 
     totals, counts = side
     size = totals.shape[1]
     if size <= FEW:
-        # One sign is held: all flipped is as far out as none.
+        # The first sign is fixed: flipping all signs gives the mirror image, which is equally extreme.
         signs = np.asarray([(1.0, *each) for each in product((1.0, -1.0), repeat=size - 1)])
     else:
         signs = np.vstack([np.ones(size), dice.choice((1.0, -1.0), (times, size))])
@@ -258,7 +261,7 @@ def _swaps(sides: list[Drawn], dice: Any, times: int) -> tuple[Any, Any, Any, An
 
 
 def _turns(moved: Any, slope: Any, observed: Any, step: Any, sign: int, alpha: float) -> Any:
-    """For each draw, the shift from which on the share of arrangements as far out as its own is below alpha."""
+    """For each draw, the shift from which on fewer than alpha of the arrangements are as extreme as its own."""
     import numpy as np
 
     width = float(np.abs(observed).max() + np.abs(moved).max()) / float(step.min()) * 4 + 1e-300

@@ -1,4 +1,4 @@
-"""Estimate: a number with its interval, its size and its method."""
+"""Estimate: a number with its interval, the number of cases behind it, and its method."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CONFIDENCE = 0.95
 
 
 class Estimate(Record, frozen=True, kw_only=True):
-    """A number and how sure it is."""
+    """A number and how certain it is."""
 
     value: float
     low: float | None = None
-    """None where no interval can be given; `note` says why."""
+    """None if there is no interval; `note` says why."""
     high: float | None = None
     n: int
-    """Independent things counted: cases, tasks, clusters' members."""
+    """What was counted: cases, tasks, members of clusters."""
     method: str
     p: float | None = None
     """p-value of no difference, for estimates of a difference."""
@@ -29,7 +29,7 @@ class Estimate(Record, frozen=True, kw_only=True):
 
 
 Bounds = tuple[float, float]
-"""The least and the greatest value that can be."""
+"""The smallest and the largest possible value."""
 
 
 class TooFew(ValueError):
@@ -37,13 +37,14 @@ class TooFew(ValueError):
 
 
 def mirrored(found: Estimate) -> Estimate:
-    """The same difference, taken the other way round."""
+    """The same difference with the sides swapped."""
     ends = [None if end is None else -end for end in (found.high, found.low)]
     return replace(found, value=-found.value, low=ends[0], high=ends[1])
 
 
 def normal_quantile(confidence: float) -> float:
     """The z of a two-sided interval."""
+    # The standard library, so that pass rates work without the `analysis` extra.
     from statistics import NormalDist
 
     return NormalDist().inv_cdf(0.5 + confidence / 2)
@@ -52,7 +53,7 @@ def normal_quantile(confidence: float) -> float:
 def t_quantile(confidence: float, freedom: float) -> float:
     """The t of a two-sided interval."""
     try:
-        # What scipy.stats asks itself; that room takes four times as long to load.
+        # scipy.stats uses this function itself, and takes four times as long to import.
         from scipy.special import stdtrit
     except ImportError:
         raise MissingExtra("an interval of a mean", "analysis") from None
@@ -60,7 +61,7 @@ def t_quantile(confidence: float, freedom: float) -> float:
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function is zero, between two ends at which it has different signs."""
+    """Where a function is zero, between two points at which it has different signs."""
     try:
         from scipy.optimize import brentq
     except ImportError:

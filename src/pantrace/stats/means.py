@@ -8,11 +8,11 @@ from math import ceil, fsum, sqrt
 from .estimate import CONFIDENCE, Bounds, Estimate, TooFew, t_quantile
 
 SEED = 20260101
-"""Bootstrap intervals are the same each time."""
-# With the data as they are as one more draw, p is a multiple of 1/10,000 and never 0.
+"""Fixed, so that the same data always gives the same interval."""
+# Together with the data as observed these are 10,000 draws: p is a multiple of 1/10,000 and never 0.
 RESAMPLES = 9999
 NO_SPREAD = "all values are equal, so there is no interval"
-MISSED = "the interval allows for as many others as so few could have missed"
+MISSED = "the interval allows for other values that so few could have missed"
 
 
 def is_noise(spread: float, values: Sequence[float]) -> bool:
@@ -21,8 +21,8 @@ def is_noise(spread: float, values: Sequence[float]) -> bool:
 
 
 def cases_for_t(values: Sequence[float]) -> int:
-    """How many values like these a t interval needs to hold what it promises: 25 times the square of their skewness, by
-    Cochran's rule. 0 where they do not spread."""
+    """How many values like these a t interval needs to be trustworthy: 25 times the square of their skewness, by
+    Cochran's rule. 0 if they are all equal."""
     n, average = len(values), fsum(values) / len(values)
     square = fsum((value - average) ** 2 for value in values) / n
     if is_noise(sqrt(square), values):
@@ -34,25 +34,26 @@ def cases_for_t(values: Sequence[float]) -> int:
 def interval_of_equal_values(value: float, n: int, bounds: Bounds, confidence: float = CONFIDENCE) -> Bounds:
     """The interval of a mean of n equal values that could have been anything within the bounds.
 
-    Others may be so rare that n draws missed them: no more of them than Clopper and Pearson's upper limit of 0 in n,
-    all at one end."""
+    Other values may be so rare that n draws missed them. Their share is at most Clopper and Pearson's upper limit for
+    0 in n; the interval assumes that all of them are at one end of the scale."""
     others = 1 - (0.5 - confidence / 2) ** (1 / n)
     low, high = bounds
     return value - others * (value - low), value + others * (high - value)
 
 
 def bounded_t(value: float, error: float, freedom: float, bounds: Bounds | None, confidence: float) -> Bounds:
-    """A t interval, cut at the bounds of the values."""
+    """A t interval, cut off at the bounds of the values."""
     half = t_quantile(confidence, freedom) * error
     low, high = value - half, value + half
     return (low, high) if bounds is None else (max(low, bounds[0]), min(high, bounds[1]))
 
 
 def mean(values: Sequence[float], confidence: float = CONFIDENCE, bounds: Bounds | None = None) -> Estimate:
-    """The mean of independent values with its t interval; with bounds there is one for equal values, too."""
+    """The mean of independent values with its t interval; with bounds, equal values have an interval, too."""
     n = len(values)
     if n == 0:
         raise TooFew("no value")
+    # fsum, because a plain sum depends on the order of the cases: runs must compare the same in any order.
     average = fsum(values) / n
     if n == 1:
         return Estimate(value=average, n=1, method="t", note="one value has no interval")
@@ -66,7 +67,7 @@ def mean(values: Sequence[float], confidence: float = CONFIDENCE, bounds: Bounds
 def without_spread(
     value: float, n: int, clusters: int, method: str, bounds: Bounds | None, confidence: float
 ) -> Estimate:
-    """The mean of values that are all equal: with bounds, how far it may be from what was not drawn."""
+    """The mean of values that are all equal; with bounds, its interval allows for values that were not drawn."""
     if bounds is None:
         note = NO_SPREAD if clusters == n else NO_SPREAD.replace("values", "clusters")
         return Estimate(value=value, n=n, method=method, note=note)
@@ -89,6 +90,7 @@ def clustered_mean(
     average = fsum(values) / n
     groups = _by_cluster([value - average for value in values], clusters)
     count = len(groups)
+    # Every cluster has one member: this is the ordinary mean, and should be called so.
     if count == n:
         return mean(values, confidence, bounds)
     if count < 2:

@@ -15,6 +15,8 @@ from .proportions import _clustered_share
 def pass_at_k(trials: int, successes: int, k: int) -> float:
     """Chance that at least one of k trials succeeds, from a task's own counts."""
     _enough(trials, k)
+    # Not 1 - (1 - p)^k, which is biased for few trials. Integers are exact, and comb is 0 if there are fewer than k
+    # failures.
     return 1.0 - comb(trials - successes, k) / comb(trials, k)
 
 
@@ -32,7 +34,7 @@ def _enough(trials: int, k: int) -> None:
 def pass_k(
     tasks: Iterable[tuple[int, int]], k: int, of: Callable[[int, int, int], float], confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The mean over tasks (trials, successes) that have at least k trials; how many have not is noted."""
+    """The mean over tasks (trials, successes) with at least k trials; a note says how many have fewer."""
     return pass_k_of_counts(Counter(tasks), k, of, confidence)
 
 
@@ -42,7 +44,9 @@ def pass_k_of_counts(
     of: Callable[[int, int, int], float],
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """The same from how many tasks have these trials and successes: they may be a million, the pairs are few."""
+    """The same from the number of tasks with each (trials, successes): there may be a million tasks, but few pairs."""
+    # Each task's own number of trials counts. One number for all tasks (as tau-bench does) is wrong if trials are
+    # missing.
     enough = [(of(*each, k), each[0], count) for each, count in counted.items() if each[0] >= k]
     cases = sum(count for _, _, count in enough)
     if not cases:

@@ -1,4 +1,4 @@
-"""Planning: cases, trials per case and differences that go together, for pairs of runs on the same cases."""
+"""Planning: how many cases and trials per case it takes to find a difference between two runs on the same cases."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .power import ALPHA, POWER, samples_needed
 
 
 class Spread(Record, frozen=True, kw_only=True):
-    """How far pairs of cases differ by chance."""
+    """How much the difference on a pair varies."""
 
     between: float
-    """Variance of what the change of condition does to a case (w^2)."""
+    """Variance, between cases, of the true effect on a case (w^2)."""
     within: float = 0.0
     """Variance of one trial of one case (s^2); for pass or fail, the mean of p (1 - p) over cases."""
     pass_or_fail: bool = False
     design_effect: float = 1.0
-    """How many cases in clusters are worth one case by itself."""
+    """How many clustered cases are worth one independent case."""
 
     def of_difference(self, trials: int) -> float:
-        """Variance of a case's difference when each side tries it so many times."""
+        """Variance of a case's difference if each side tries it this many times."""
         return self.between + 2 * self.within / trials
 
 
@@ -33,6 +33,8 @@ def planned_power(delta: float, cases: float, spread: Spread, trials: int = 1, a
     else the paired z of means."""
     independent, variance = cases / spread.design_effect, spread.of_difference(trials)
     if spread.pass_or_fail and trials == 1:
+        # The share of discordant pairs follows from the variance: a difference of -1, 0 or 1 has E(d^2) = variance +
+        # delta^2.
         changed = min(1.0, max(abs(delta), variance + delta**2))
         return mcnemar_power(int(independent), (changed - abs(delta)) / 2, (changed + abs(delta)) / 2, alpha)
     if variance == 0:
@@ -43,7 +45,7 @@ def planned_power(delta: float, cases: float, spread: Spread, trials: int = 1, a
 
 
 def planned_cases(delta: float, spread: Spread, trials: int = 1, alpha: float = ALPHA, power: float = POWER) -> float:
-    """The least number of cases that finds this difference with this power."""
+    """The smallest number of cases that finds this difference with this power."""
     means = samples_needed(delta, spread.between, spread.within, trials, alpha, power) * spread.design_effect
     if not (spread.pass_or_fail and trials == 1):
         return means
@@ -53,7 +55,7 @@ def planned_cases(delta: float, spread: Spread, trials: int = 1, alpha: float = 
 
 
 def _smallest(enough: Callable[[int], bool], start: int) -> int:
-    """The first number from which on it is enough, as it rises."""
+    """The smallest number that is enough; if a number is enough, so are all larger ones."""
     low, high = 0, start
     while not enough(high):
         low, high = high, 2 * high
@@ -68,7 +70,7 @@ def _smallest(enough: Callable[[int], bool], start: int) -> int:
 def planned_difference(
     cases: int, spread: Spread, trials: int = 1, alpha: float = ALPHA, power: float = POWER
 ) -> float:
-    """The least difference that so many cases find with this power; infinite where none is."""
+    """The smallest difference that this many cases find with this power; infinite if there is none."""
     most = 1.0 if spread.pass_or_fail else 1e3 * sqrt(spread.of_difference(trials) or 1.0)
     if planned_power(most, cases, spread, trials, alpha) < power:
         return inf
@@ -87,7 +89,7 @@ class Option(Record, frozen=True, kw_only=True):
     """Per case, on each side."""
     cases: int
     cost: float
-    """Of the cases, and of their trials on both sides."""
+    """Of the cases and of their trials on both sides."""
 
 
 def ways(
@@ -100,10 +102,11 @@ def ways(
     trial_cost: float = 1.0,
     most_trials: int = 100,
 ) -> list[Option]:
-    """How many cases it takes with 1, 2, 3 ... trials of each, and what that costs; more trials than those that leave
-    the number of cases as it is are left out."""
+    """How many cases it takes with 1, 2, 3 ... trials of each, and what that costs. The list ends when another trial
+    no longer saves a case."""
     found: list[Option] = []
     for trials in range(1, most_trials + 1):
+        # A formula that gives 100.0000000001 means 100 cases.
         cases = ceil(planned_cases(delta, spread, trials, alpha, power) - 1e-9)
         if found and cases >= found[-1].cases:
             break

@@ -1,4 +1,4 @@
-"""Power: how many cases a difference needs to be seen, and which difference a size could have seen."""
+"""Power: how many cases it takes to see a difference, and which difference a number of cases can show."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ def samples_needed(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> float:
-    """Cases for a paired comparison of means: `variance` of the difference of the cases' own means, `sampling_variance`
-    of one trial within a case (the same on both sides)."""
+    """Cases needed for a paired comparison of means. `variance` is that of the difference of the cases' own means,
+    `sampling_variance` that of one trial within a case (the same on both sides)."""
+    # Miller 2024. More trials per case reduce only the second term.
     return _z(alpha, power) ** 2 * (variance + 2 * sampling_variance / samples_per_case) / delta**2
 
 
 def detectable_difference(standard_error: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """The least true difference that a comparison with this standard error would have found with this power."""
+    """The smallest true difference that a comparison with this standard error finds with this power."""
     return _z(alpha, power) * standard_error
 
 
 def pairs_needed(only_first: float, only_second: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Pairs for McNemar's test, from the shares of discordant pairs."""
+    """Pairs needed for McNemar's test, from the shares of discordant pairs."""
     discordant, delta = only_first + only_second, only_second - only_first
     normal = NormalDist()
     first = normal.inv_cdf(1 - alpha / 2) * sqrt(discordant)
@@ -42,6 +43,7 @@ def pairs_needed(only_first: float, only_second: float, alpha: float = ALPHA, po
 
 
 def per_arm_needed(first: float, second: float, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Cases on each side for two independent proportions."""
+    """Cases needed on each side to compare two independent proportions."""
+    # The arcsine makes the variance of a share the same everywhere, so that one formula serves all shares.
     effect = 2 * asin(sqrt(second)) - 2 * asin(sqrt(first))
     return 2 * _z(alpha, power) ** 2 / effect**2

@@ -1,8 +1,8 @@
-"""Skewed numbers (cost, tokens, seconds): differences of means that keep their level, and the ratio of typical cases.
+"""Skewed numbers (cost, tokens, seconds): differences of means with honest error rates, and the ratio of typical cases.
 
-No method holds for every skew. Two that err on different sides are asked, and the wider answer is given: a studentised
-bootstrap, which knows no shape but sees only the tail that was drawn, and a lognormal model, which knows of the tail
-that was not drawn but believes in one shape."""
+No method is right for every skew. So two methods that err in different directions are used, and the wider answer is
+given: a studentised bootstrap, which assumes no shape but sees only the tail that was drawn, and a lognormal model,
+which accounts for the tail that was not drawn but assumes one shape."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .means import SEED, is_noise, mean
 
 RESAMPLES = 9999
 DRAWS = 9999
-"""Of the lognormal model."""
+"""Draws from the lognormal model."""
 MANY = 2000
-"""From so many values on t says the same as the bootstrap, and costs nothing."""
-# Numbers that are drawn in one array, 16 MB of them: all resamples of a long run at once would fill the memory.
+"""From this many values on, t agrees with the bootstrap and costs nothing."""
+# Numbers drawn into one array (16 MB): all resamples of a long run at once would fill the memory.
 _AT_ONCE = 2_000_000
 
 
@@ -31,7 +31,7 @@ class Witness(NamedTuple):
 
 
 def widest(witnesses: Sequence[Witness]) -> Witness:
-    """The interval and p on which all methods agree: the outermost ends, the largest p."""
+    """The widest interval and the largest p: what all methods agree on."""
     lows, highs, ps = zip(*witnesses, strict=True)
     return Witness(min(lows), max(highs), max(ps))
 
@@ -42,7 +42,7 @@ def bootstrap_t(values: Sequence[float], confidence: float = CONFIDENCE) -> Witn
 
 
 def bootstrap_t_difference(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Witness:
-    """The same of a difference second - first of independent means; a side of one value is taken as known."""
+    """The same for a difference second - first of independent means; a side with one value counts as known exactly."""
     import numpy as np
 
     dice = np.random.default_rng(SEED)
@@ -56,11 +56,12 @@ def bootstrap_t_difference(first: Sequence[float], second: Sequence[float], conf
         drawn = [side[dice.integers(0, len(side), (count, len(side)))] for side in sides]
         moved = drawn[1].mean(1) - drawn[0].mean(1) - difference
         errors = np.sqrt(_square_error(drawn[0]) + _square_error(drawn[1]))
-        # A resample of equal values has no error, and says nothing of how far a mean may lie off.
-        told = errors > 1e-9 * error
-        found.append(moved[told] / errors[told])
+        # A resample of equal values has no standard error, so it has no t.
+        usable = errors > 1e-9 * error
+        found.append(moved[usable] / errors[usable])
     t = np.sort(np.concatenate(found))
     tail = (1 - confidence) / 2
+    # The ends swap: a resample that came out too high means that the true mean may be lower.
     low, high = np.quantile(t, [1 - tail, tail], method="nearest")
     observed = difference / error
     return Witness(difference - float(low) * error, difference - float(high) * error, _two_sided(t, observed))
@@ -73,7 +74,8 @@ def _square_error(rows: Any) -> Any:
 
 
 def _two_sided(sorted_values: Any, observed: float) -> float:
-    """Twice the smaller share of values that lie as far out as the observed one, itself among them."""
+    """Twice the share of values at least as far out as the observed one, on the smaller side; the observed one counts
+    as one of them, so p is never 0."""
     import numpy as np
 
     count = len(sorted_values)
@@ -84,7 +86,7 @@ def _two_sided(sorted_values: Any, observed: float) -> float:
 
 def lognormal_pairs(before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE) -> Witness:
     """The difference of the means of two lognormal variables on the same cases: generalised pivots of their joint
-    distribution (Krishnamoorthy and Mathew's, for pairs), seeded."""
+    distribution (Krishnamoorthy and Mathew's method, for pairs), seeded."""
     import numpy as np
 
     dice = np.random.default_rng(SEED)
@@ -92,21 +94,22 @@ def lognormal_pairs(before: Sequence[float], after: Sequence[float], confidence:
     n = logs.shape[1]
     if n < 4:
         raise TooFew("a lognormal model of pairs takes four of them")
+    # Not Cholesky: the covariance is singular if one run is constant, or both move together exactly.
     size, turned = np.linalg.eigh(np.cov(logs) * (n - 1))
-    # Bartlett's factors of an inverse Wishart matrix: scipy draws one at a time, a hundred times slower.
+    # Bartlett's decomposition of an inverse Wishart matrix. scipy draws one at a time, a hundred times slower.
     one, two = np.sqrt(dice.chisquare(n - 1, DRAWS)), np.sqrt(dice.chisquare(n - 2, DRAWS))
     factors = np.zeros((DRAWS, 2, 2))
     factors[:, 0, 0], factors[:, 1, 1] = 1 / one, 1 / two
     factors[:, 0, 1] = -dice.standard_normal(DRAWS) / (one * two)
     roots = turned * np.sqrt(np.clip(size, 0, None)) @ factors
     centres = logs.mean(1) - (roots @ dice.standard_normal((DRAWS, 2, 1)))[:, :, 0] / sqrt(n)
-    # Far out in the tail of few, widely spread values, a mean is too large for a number.
+    # With few, widely spread values, the tail contains means that overflow a float.
     means = np.exp(np.clip(centres + (roots**2).sum(2) / 2, -700, 700))
     return _witness_of_draws(means[:, 1] - means[:, 0], confidence)
 
 
 def lognormal_sides(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Witness:
-    """The same of two independent runs."""
+    """The same for two independent runs."""
     import numpy as np
 
     dice = np.random.default_rng(SEED)
@@ -130,14 +133,15 @@ def _witness_of_draws(draws: Any, confidence: float) -> Witness:
 
 
 def ratio_of_pairs(before: Sequence[float], after: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """How many times as much a typical case has after as before: the ratio of the geometric means, t on logarithms.
+    """How many times as much a typical case has after as before: the ratio of the geometric means, by t on logarithms.
     All values must be above 0."""
     found = mean([log(two) - log(one) for one, two in zip(before, after, strict=True)], confidence)
     return _as_ratio(found, "ratio of geometric means, t on logarithms")
 
 
 def ratio_of_sides(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """The same of two independent runs, by Welch's t on logarithms."""
+    """The same for two independent runs, by Welch's t on logarithms."""
+    # Imported here, because `unpaired` imports this module.
     from .unpaired import difference_of_means
 
     found = difference_of_means(list(map(log, first)), list(map(log, second)), confidence)
@@ -158,28 +162,29 @@ def t_witness(values: Sequence[float], confidence: float = CONFIDENCE) -> Witnes
 
 
 FEW_FOR_SHAPE = 1000
-"""Below so many values the tail that was not drawn must be guessed; above, the one that was drawn speaks for itself."""
+"""With fewer values, the tail that was not drawn has to be modelled; with more, the data shows it."""
 LEAN = -0.7
-"""The skewness of logarithms below which values are no longer taken for lognormal."""
+"""If the logarithms are skewed further to the left than this, values are not treated as lognormal."""
 
 
 def may_be_lognormal(*sides: Sequence[float]) -> bool:
-    """Whether values can come from a lognormal distribution: all above 0, and their logarithms do not lean to the left.
-    Those that do are less skewed than the model has it, and its means would be far too large."""
+    """Whether values can come from a lognormal distribution: all above 0, and their logarithms not skewed to the left.
+    If they are, the values are less skewed than the model assumes, and its means would be far too large."""
     return all(min(side) > 0 and skewness(list(map(log, side))) > LEAN for side in sides)
 
 
 def skewness(values: Sequence[float]) -> float:
-    """How far values lean: above 0 where the far ones lie high; 0 for equal values."""
+    """The skewness of values: above 0 if the outliers are high; 0 for equal values."""
+    # scipy warns of catastrophic cancellation for (nearly) equal values, and returns NaN.
     if is_noise(max(values) - min(values), values):
         return 0.0
     return float(distributions().skew(values))
 
 
 def least_skewed(sides: Sequence[Sequence[float]], ends: tuple[float, float], power: float, *, up: bool) -> float:
-    """The least shift, upwards or downwards, that an interval with these ends finds with this power: values are drawn
-    anew from those seen, and the interval is as wide as theirs in proportion to the standard error. One side holds the
-    differences of pairs."""
+    """The smallest shift, upwards or downwards, that an interval with these ends finds with this power. Values are
+    resampled, and each resample's interval is as wide as the given one in proportion to its standard error. A single
+    side contains the differences of pairs."""
     import numpy as np
 
     dice = np.random.default_rng(SEED)
@@ -187,6 +192,7 @@ def least_skewed(sides: Sequence[Sequence[float]], ends: tuple[float, float], po
     sign, value = 1, 0.0
     moved: Any = 0.0
     square: Any = 0.0
+    # A power needs only a few hundred draws, and each reuses the given width: no bootstrap inside the bootstrap.
     times = max(50, min(400, _AT_ONCE // max(map(len, arrays))))
     for array in reversed(arrays):
         drawn = array[dice.integers(0, len(array), (times, len(array)))]

@@ -15,7 +15,7 @@ from .proportions import newcombe
 from .skewed import FEW_FOR_SHAPE, MANY, Witness, bootstrap_t_difference, lognormal_sides, may_be_lognormal, widest
 
 MANY_CLUSTERS = 50
-"""From so many clusters on each side on, t and a permutation say the same, and t is quick."""
+"""From this many clusters on each side on, t agrees with a permutation, and is fast."""
 
 
 def difference_of_proportions(
@@ -31,7 +31,8 @@ def difference_of_proportions(
 def difference_of_means(
     first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE, bounds: Bounds | None = None
 ) -> Estimate:
-    """second - first of independent values, with Welch's t interval; `bounds` are those of a value."""
+    """second - first of independent values, with Welch's t interval; `bounds` are those of a single value."""
+    # Each value is its own cluster; the names differ between the sides, so that no cluster seems to be on both.
     one, two = _Side(first, [("first", place) for place in range(len(first))]), _Side(second, range(len(second)))
     if min(len(first), len(second)) < 2:
         note = "one value on a side has no interval"
@@ -45,11 +46,11 @@ def difference_of_means(
 
 
 def difference_of_skewed(first: Sequence[float], second: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
-    """second - first of independent values that have no upper end: the wider of a studentised bootstrap and, where all
-    values are above 0, a lognormal model, else Welch's t; the larger p."""
+    """second - first of independent values without an upper end: the wider of a studentised bootstrap and a lognormal
+    model (Welch's t if some values are not above 0), with the larger p."""
     first, second = sorted(first), sorted(second)
     if first > second:
-        # What is drawn must not depend on which run was named first.
+        # Swapping the two runs must give the opposite answer, so the random draws must not depend on their order.
         return mirrored(difference_of_skewed(second, first, confidence))
     plain = difference_of_means(first, second, confidence)
     if plain.low is None or plain.high is None or plain.p is None:
@@ -66,14 +67,14 @@ def difference_of_skewed(first: Sequence[float], second: Sequence[float], confid
 
 
 Clustered = tuple[Sequence[float], Sequence[Hashable]]
-"""Values, and the cluster that each belongs to."""
+"""Values, and the cluster of each."""
 
 
 def difference_of_clusters(
     first: Clustered, second: Clustered, confidence: float = CONFIDENCE, bounds: Bounds | None = None
 ) -> Estimate:
-    """second - first of two means whose values come in clusters: clustered standard errors with t; p by permuting whole
-    clusters between the sides, which holds for few clusters, too. A cluster that both sides have is one cluster."""
+    """second - first of two means whose values come in clusters: clustered standard errors with t, and p by permuting
+    whole clusters between the sides, which is right for few clusters, too. A cluster on both sides is one cluster."""
     one, two = _Side(*first), _Side(*second)
     note = f"{len(one.clusters)} and {len(two.clusters)} clusters"
     few = min(len(one.clusters), len(two.clusters))
@@ -102,13 +103,13 @@ class _Side:
         self.clusters = sums_of(values, clusters)
 
     def pull(self, cluster: Hashable) -> float:
-        """By how much the cluster pulls the mean away from what the others make it."""
+        """How far the cluster moves the mean of all values."""
         total, count = self.clusters.get(cluster, (0.0, 0))
         return (total - count * self.mean) / self.n
 
 
 def _welch(one: _Side, two: _Side) -> tuple[float, float]:
-    """The standard error of a difference of sides that share no cluster, and its degrees of freedom."""
+    """The standard error of a difference between sides that share no cluster, and its degrees of freedom."""
     found = [cluster_mean(list(side.clusters.values())) for side in (one, two)]
     spread = fsum(each.error**4 / each.freedom for each in found)
     square = fsum(each.error**2 for each in found)
@@ -116,44 +117,46 @@ def _welch(one: _Side, two: _Side) -> tuple[float, float]:
 
 
 def _pooled(one: _Side, two: _Side) -> tuple[float, float]:
-    """The same where both sides have cases of one cluster: what pulls both of them the same way cancels out."""
+    """The same for sides that share clusters: a cluster that moves both means the same way cancels out."""
     every = one.clusters.keys() | two.clusters.keys()
     square = fsum((two.pull(each) - one.pull(each)) ** 2 for each in every)
     return sqrt(square * len(every) / (len(every) - 1)), min(len(one.clusters), len(two.clusters)) - 1
 
 
 def _width(bounds: Bounds | None) -> Bounds | None:
-    """How far two values within the bounds can be apart."""
+    """The bounds of a difference between two values within the bounds."""
     return None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
 
 
 def _without_spread(one: _Side, two: _Side, bounds: Bounds | None, confidence: float, method: str) -> Estimate:
-    """Sides that are of one value each, or whose clusters are all alike."""
+    """The difference of two sides without spread: all values, or all clusters, of each side are equal."""
     difference, sizes = two.mean - one.mean, (len(one.clusters), len(two.clusters))
+    # A permutation test: of all ways to divide the clusters, only the observed one is this extreme; times two, for
+    # both directions.
     p = 1.0 if difference == 0 else min(1.0, 2 / comb(sum(sizes), sizes[0]))
-    told = f"each run has {'equal values' if sizes == (one.n, two.n) else 'clusters that are all alike'}"
+    what = f"each run has {'equal values' if sizes == (one.n, two.n) else 'clusters that are all alike'}"
     if bounds is None:
-        note = f"{told}: no spread to take an interval from"
+        note = f"{what}: without spread there is no interval"
         return Estimate(value=difference, n=one.n + two.n, method=method, p=p, note=note)
     (low_a, high_a), (low_b, high_b) = (
         interval_of_equal_values(side.mean, size, bounds, confidence)
         for side, size in zip((one, two), sizes, strict=True)
     )
-    # Newcombe's way of putting two intervals together.
+    # Newcombe's method of combining two intervals.
     low = difference - sqrt((two.mean - low_b) ** 2 + (high_a - one.mean) ** 2)
     high = difference + sqrt((high_b - two.mean) ** 2 + (one.mean - low_a) ** 2)
     method = "Clopper-Pearson, permutation"
-    note = f"{told}: {MISSED}"
+    note = f"{what}: {MISSED}"
     return Estimate(value=difference, low=low, high=high, n=one.n + two.n, method=method, p=p, note=note)
 
 
 def _permuted(one: _Side, two: _Side) -> float:
-    """Two-sided p of no difference: in a seeded sample of arrangements whole clusters change sides; where both sides
-    have the same clusters, the two parts of each change places."""
+    """Two-sided p of no difference: in a seeded sample of arrangements, whole clusters change sides; if both sides
+    have the same clusters, the two halves of each are swapped."""
     import numpy as np
 
     paired = one.clusters.keys() == two.clusters.keys()
-    # What is drawn must not depend on which run was named first, nor on the order of cases in its file.
+    # The random draws must not depend on which run was named first, nor on the order of cases in a file.
     one, two = sorted((one, two), key=lambda side: sorted(side.clusters.values()))
     if paired:
         names = sorted(one.clusters, key=repr)
@@ -173,7 +176,7 @@ def _permuted(one: _Side, two: _Side) -> float:
         return totals[b].sum(1) / counts[b].sum(1) - totals[a].sum(1) / counts[a].sum(1)
 
     found, observed = differences(order), differences(places[None])[0]
-    # What only rounding tells apart from the difference that was seen is as large as it.
+    # Arrangements that differ from the observed one only by rounding are as extreme as it.
     slack = 1e-9 * np.ptp(totals / counts)
     tail = min((found >= observed - slack).sum(), (found <= observed + slack).sum())
     return min(1.0, float(2 * (tail + 1) / (RESAMPLES + 1)))

@@ -1,4 +1,4 @@
-"""Store: the run directory that survives `kill -9`: Parquet parts, a manifest of those that count, SQL over them."""
+"""Store: run directories that survive `kill -9`. Parquet parts, a manifest of those that count, and SQL over them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .query import Answer, query, workbench
 from .reading import Outline, StoredScore, read_outline_tables, read_tables
 from .rows import Kept, Result, SampleTexts, sample_of
 from .run_file import FILES, LABELS, PARTS, RECORDINGS, WORKSPACES, is_run_directory
+from .unfinished import Unfinished, unfinished
 from .verify import unverified
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "SampleTexts",
     "Staged",
     "StoredScore",
+    "Unfinished",
     "absent_of",
     "column_value",
     "is_run_directory",
@@ -41,6 +43,7 @@ __all__ = [
     "require_analysis",
     "sample_of",
     "stage_part",
+    "unfinished",
     "unverified",
     "workbench",
 ]

@@ -1,7 +1,7 @@
-"""Absent scores: what does not apply to a sample, told in one text instead of a row each.
+"""Absent scores: metrics that do not apply to a sample, stored as one text instead of a row each.
 
-Most metrics do not apply to most samples, for one of a few reasons. A run of many samples has few such texts, and
-Parquet keeps each of them once."""
+Half of all scores only say that a metric does not apply, for one of a few reasons. Even a large run has few different
+texts of this kind, and Parquet stores each of them once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .json_text import column_value, exact_json
 COLUMN = "not_applicable"
 
 Placed = tuple[int, Score]
-"""A score and its place among those that the run made of the sample."""
+"""A score, behind its position among the scores that the run computed for the sample."""
 
 
 def is_bare(score: Score) -> bool:
@@ -34,21 +34,23 @@ def is_bare(score: Score) -> bool:
 
 
 def absent_text(absent: Sequence[Placed]) -> str | None:
-    """The text of the column; None where there is nothing to tell, or where it holds what SQL cannot read."""
+    """The text of the column; None if there is nothing to store, or if SQL could not read it."""
     if not absent:
         return None
     data = exact_json(absent)
+    # DuckDB's JSON refuses some escapes, for example of lone surrogates; the caller then writes rows.
     return None if b"\\u" in data else data.decode()
 
 
+# Few texts repeat for many samples, so decoding each of them once is enough.
 @lru_cache(maxsize=1024)
 def absent_of(text: str) -> tuple[Placed, ...]:
-    """The scores that a text tells of."""
+    """The scores in such a text."""
     return column_value(text, tuple[Placed, ...])
 
 
 def merged(made: Iterable[Score], text: str | None) -> tuple[Score, ...]:
-    """All scores that a run made of a sample, in the order in which it made them: those of rows and those of a text."""
+    """All scores that a run computed for a sample, in their original order: those from rows and those from the text."""
     found = list(made)
     for place, score in absent_of(text) if text else ():
         found.insert(place, score)
@@ -67,4 +69,4 @@ VIEW = """
         from samples where not_applicable is not null
     )
 """
-"""The table `scores` with a row for each score, whether it has one in the part or not."""
+"""The table `scores` with a row for each score, whether the part has a row for it or not."""

@@ -1,4 +1,4 @@
-"""The run directory: what a run made, part by part, whole after any crash."""
+"""The run directory: the results of a run, part by part, intact after any crash."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -38,6 +37,7 @@ from .reading import (
 from .rows import Kept, Result, decision_item, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
+from .unfinished import RUNNING
 from .verify import now_verified
 
 
@@ -57,16 +57,16 @@ class RunDirectory:
         self.path = path
         self.content = content
         self.renewed: tuple[str, ...] = ()
-        """What was damaged or missing when the directory was opened for writing, and has been begun anew: names of
-        files."""
+        """Names of files that were damaged or missing when the directory was opened for writing, and have been started
+        again."""
         self._manifest = manifest
         self._lock = lock
         self._remote = remote
-        """Where the directory really is, if that is a bucket and we write it."""
+        """The bucket that contains the directory, if there is one and we write it."""
 
     @classmethod
     def open(cls, path: str | Path, *, writing: bool = False) -> RunDirectory:
-        """A run that exists. Others may be writing it, unless `writing` asks for the writer's lock."""
+        """An existing run. Another process may be writing it, unless `writing` asks for the writer's lock."""
         folder = path_at(path)
         content = read_run_file(folder)
         if not writing:
@@ -75,10 +75,10 @@ class RunDirectory:
         lock, remote = Lock(folder / LOCK), None
         try:
             remote = _entered(folder)
+            # Again, now that nobody else can change it: the first reading was only to fail early.
             content = read_run_file(folder)
-            committed_parts(
-                folder / MANIFEST
-            )  # says what is wrong; the writer would begin a new one where there is none
+            # Raises a ReadError if the manifest is missing; opening it for writing would create an empty one.
+            committed_parts(folder / MANIFEST)
             with write_errors(folder):
                 manifest = Manifest(folder / MANIFEST)
             _claim(remote, manifest)
@@ -92,7 +92,7 @@ class RunDirectory:
 
     @classmethod
     def open_for_writing(cls, path: str | Path, header: RunHeader, plan: str, plan_hash: str) -> RunDirectory:
-        """Begin a run, or go on with one of the same plan, whose header then stays. What is damaged is begun anew."""
+        """Start a run, or continue one of the same plan, which keeps its header. Damaged files are started again."""
         folder = run_path_at(path)
         refuse_foreign(folder)
         with write_errors(folder):
@@ -119,17 +119,21 @@ class RunDirectory:
     def __enter__(self) -> RunDirectory:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # A wrong command changes nothing: the results are still those of the evaluation before.
+        if kind is not None and issubclass(kind, UsageError) and self._manifest is not None:
+            self._manifest.withdraw(RUNNING)
         self.close()
 
     def close(self) -> None:
-        """Let go of the manifest and of the lock; nothing that was committed depends on it."""
+        """Release the manifest and the lock. What was committed does not depend on it."""
         if self._manifest is not None:
             if all(file.sha256 is not None for part in self._manifest.parts.values() for file in part.files):
                 now_verified(self.path)
             self._manifest.close()
             self._manifest = None
         remote, self._remote = self._remote, None
+        # The lock last: until the bucket has everything, no other process of this machine may touch the working copy.
         try:
             if remote is not None:
                 remote.leave()
@@ -140,13 +144,13 @@ class RunDirectory:
 
     @property
     def header(self) -> RunHeader:
-        """All of the run but its samples."""
+        """The run without its samples."""
         return self.content.run
 
     # Writing
 
     def is_done(self, part: str) -> bool:
-        """Whether a part counts and its files are as they were written."""
+        """Whether a part counts and its files are intact."""
         return sayable(part) in self._writer().parts and not self.damage(part)
 
     def damage(self, part: str) -> list[Path]:
@@ -155,14 +159,14 @@ class RunDirectory:
         return damaged_files(self.path, found) if found is not None else []
 
     def write_part(self, part: str, results: Iterable[Result | Kept], *, again: bool = False) -> None:
-        """Write and commit a part. One that is done already stays as it is, and `results` is not asked; `again` puts
-        new results in its place."""
+        """Write and commit a part. If it is done already it stays as it is, and `results` is not consumed; `again`
+        replaces it."""
         if again or not self.is_done(part):
             self._commit(stage_part(self.path, part, results), keep=False)
 
     def commit(self, staged: Staged, *, again: bool = False) -> None:
-        """Make a part count that `stage_part` wrote here or in a worker; one that is done already stays as it is.
-        `again` puts the new one in its place."""
+        """Make a part count that `stage_part` wrote, here or in a worker. If it is done already it stays as it is;
+        `again` replaces it."""
         self._commit(staged, keep=not again and self.is_done(staged.part))
 
     def _commit(self, staged: Staged, *, keep: bool, profile: str | None = None) -> None:
@@ -184,18 +188,22 @@ class RunDirectory:
                 files.append(
                     PartFile(table=each.table, file=name, rows=each.rows, bytes=each.bytes, sha256=each.sha256)
                 )
+            # Names before rows: after a power cut, a manifest row must not name a file that the directory has lost.
             sync(parts)
             manifest.commit(staged.part, files, profile=profile)
         if self._remote is not None:
+            # Files before the manifest, for the same reason: whoever reads the manifest in the bucket must find its
+            # parts.
             here = [file.file for file, each in zip(files, staged.files, strict=True) if not each.is_sent]
             self._remote.send(here)
             self._remote.publish()
 
     def replace_decisions(self, profile: str, decisions: Iterable[Decision]) -> None:
-        """Commit decisions that take the place of all earlier ones of the same profile.
+        """Commit decisions that replace all earlier ones of the same profile.
 
-        The decisions on samples of one id are given in the order in which `samples` gives these."""
+        If several samples have the same id, their decisions must be in the order of `samples`."""
         self._writer()
+        # A decision has only an id, which repeats if a case was run several times: the n-th is for the n-th sample.
         addresses = {sample: iter(found) for sample, found in read_addresses(self.path).items()}
         rows = []
         for decision in decisions:
@@ -203,7 +211,7 @@ class RunDirectory:
                 raise UsageError(f"a decision of profile {decision.profile!r} among those of {profile!r}")
             address = next(addresses.get(sayable(decision.sample), iter(())), None)
             if address is None:
-                raise UsageError(f"{self.path}: a decision on {decision.sample!r}, which the run does not hold (again)")
+                raise UsageError(f"{self.path}: a decision on {decision.sample!r}, which the run does not have (again)")
             rows.append(decision_item(address, decision))
         digest = hashlib.sha256(sayable(profile).encode())
         with PartWriter(self.path) as writer:
@@ -214,43 +222,46 @@ class RunDirectory:
         self._commit(staged, keep=False, profile=sayable(profile))
 
     def finish(self, header: RunHeader) -> None:
-        """Replace the header in `run.json`: status, results."""
+        """Replace the header in `run.json`: status, results. From now on the evaluation has ended."""
         self._writer()
         content = msgspec.structs.replace(self.content, run=header_of(header))
         with write_errors(self.path):
             write_run_file(self.path, content)
+            self._writer().withdraw(RUNNING)
         self.content = content
 
     # Going on, when inputs have changed
 
     def begin(self, signature: str) -> None:
-        """Say what a run is made of. Where an earlier run of something else never ended, none of its parts counts until
-        it is asked for again: old and new samples must not stand side by side."""
+        """Record what a run is made of. If an earlier run of something else never ended, none of its parts counts until
+        it is requested again: old and new samples must not be mixed."""
         manifest = self._writer()
         with write_errors(self.path):
-            if not manifest.settled and manifest.fact("begun") != signature:
+            if manifest.settled:
+                manifest.note({RUNNING: signature})
+            elif manifest.fact("begun") != signature:
                 manifest.set_all_aside()
                 manifest.note({"begun": signature})
 
     def part_names(self, *, counting: bool = False) -> list[str]:
-        """All parts: those that are set aside, then those that count; or only these."""
+        """All parts: those set aside, then those that count; or only the latter."""
         manifest = self._writer()
         return [*(() if counting else manifest.aside), *manifest.parts]
 
     def has(self, part: str) -> bool:
-        """Whether a part is there whole, be it set aside; `settle` lets it count."""
+        """Whether a part is there and intact, even if it is set aside; `settle` makes it count."""
         if self._writer().known(sayable(part)) is None or self.damage(part):
             return False
         self.recall(part)
         return True
 
     def recall(self, part: str) -> None:
-        """Let a part that is there whole count again; of an edition, `settle` does that."""
+        """Make an intact part count again; within an edition, only `settle` does that."""
         with write_errors(self.path):
             self._writer().recall(sayable(part))
 
     def known_parts(self) -> KnownParts:
-        """All parts as of now, for workers to look into."""
+        """All parts at this moment, for workers to read."""
         manifest = self._writer()
         return KnownParts(self.path, {**{name: part for name, (_, part) in manifest.aside.items()}, **manifest.parts})
 
@@ -265,23 +276,18 @@ class RunDirectory:
         rows = read_rows(self.path, found, "samples", "json") if found is not None else iter(())
         return [json_hash(json) for (json,) in rows]
 
-    def rows(self, part: str, table: str, *names: str, only: tuple[str, Collection[str]]) -> Iterator[tuple[Any, ...]]:
-        """Some columns of a part's table: those rows that have one of these texts in this column."""
-        found = self._writer().known(part)
-        return read_rows(self.path, found, table, *names, only=only) if found is not None else iter(())
-
     def intake(self, name: str, fingerprint: str) -> Intake | None:
-        """What an input came to when it was read with this fingerprint; None when its parts are not all there."""
+        """What reading an input with this fingerprint produced; None if not all of its parts are there."""
         found = self._writer().intake(name, fingerprint)
         return found if found is not None and all(map(self.has, found.parts)) else None
 
     def remember(self, intake: Intake) -> None:
-        """Keep what an input came to, so that it need not be read again."""
+        """Record what reading an input produced, so that it does not have to be read again."""
         self._writer().remember(intake)
 
     def settle(self, parts: Iterable[str]) -> list[CommittedPart]:
-        """Let exactly these parts count, all at once and in this order; gives those that counted before and do not any
-        more. They are set aside until the next edition, so that the command before can bring them back."""
+        """Make exactly these parts count, all at once and in this order. Returns those that no longer count; they are
+        set aside until the next edition, so that the previous command can bring them back."""
         manifest = self._writer()
         with write_errors(self.path):
             left = manifest.settle(parts)
@@ -290,9 +296,10 @@ class RunDirectory:
             for path in (self.path / PARTS).glob("*.parquet"):
                 if path.name not in needed:
                     path.unlink(missing_ok=True)
-            # Of workers that died, and of those whose part was done again elsewhere.
+            # Files of workers that died, or whose part was done by another worker in the meantime.
             remove_temporaries(self.path / PARTS)
         if self._remote is not None:
+            # Nothing is deleted before the new manifest is in the bucket: if that fails, the old one is still complete.
             self._remote.publish(now=True)
             self._remote.sweep(needed)
         return left
@@ -305,48 +312,48 @@ class RunDirectory:
     # Reading
 
     def run(self) -> Run:
-        """The run with its samples, read as they are iterated."""
+        """The run with its samples, which are read while you iterate."""
         return with_samples(self.header, self.samples())
 
     def samples(self) -> Iterator[Sample]:
-        """Samples in the order of the inputs, each with the scores that came with it and then those of the run."""
+        """Samples in the order of the inputs, each with the scores of its source, then those of the run."""
         for result in read_results(self.path, with_decisions=False):
             yield msgspec.structs.replace(result.sample, scores=result.sample.scores + result.scores)
 
     def outlines(self) -> Iterator[Sample]:
-        """The same samples without what the agent did: scores, and of case and outcome what the columns say. Reads a
-        small part of the directory."""
+        """The same samples without what the agent did: only scores, and those fields of case and outcome that have a
+        column. Reads a small part of the directory."""
         return read_outlines(self.path)
 
     def scored(self) -> Iterator[tuple[Sample, tuple[Score, ...]]]:
-        """The same, but only with the scores that came with the samples, and beside each of them those of the run."""
+        """The same, but each with the scores of its source only, next to a tuple of the run's scores."""
         return read_scored(self.path)
 
     def results(self, on_damage: OnDamage | None = None) -> Iterator[Result]:
-        """Samples as they came, in the same order, each with the scores and the decisions of the run. Who wants to be
-        told of damaged parts gets the samples of all others."""
+        """Samples as they were read, in the same order, each with the scores and decisions of the run. With
+        `on_damage`, damaged parts are reported and skipped instead of ending the iteration."""
         return read_results(self.path, on_damage=on_damage)
 
     def scores(self, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
-        """All scores, those that came with the samples included; or those of these names."""
+        """All scores, including those of the source; or only those with these names."""
         return read_scores(self.path, wanted)
 
     def decisions(self) -> Iterator[Decision]:
-        """Decisions that no later ones of the same profile have replaced."""
+        """Decisions that have not been replaced by later ones of the same profile."""
         return read_decisions(self.path)
 
     def evaluated_profiles(self) -> tuple[str, ...]:
-        """The profiles by which the evaluation itself decided; a gate that was tried later adds none."""
+        """The profiles by which the evaluation itself decided, without those of a later gate."""
         return read_evaluated_profiles(self.path)
 
 
 def _version() -> str:
-    # By name: the package itself stands above this room.
+    # Imported by name, because the package is above this layer.
     return str(import_module("pantrace").__version__)
 
 
 def _entered(folder: Path) -> BucketRun | None:
-    """Be the one writer of a run directory in a bucket; None of any other."""
+    """Become the only writer of a run directory in a bucket; None if it is not in a bucket."""
     remote = bucket_run_of(folder)
     if remote is not None:
         remote.enter()
@@ -354,7 +361,7 @@ def _entered(folder: Path) -> BucketRun | None:
 
 
 def _claim(remote: BucketRun | None, manifest: Manifest) -> None:
-    """Change the manifest in the bucket, so that one who wrote it before and does not know of us can do so no more."""
+    """Change the manifest in the bucket, so that the next write of a suspended earlier writer fails."""
     if remote is not None:
         manifest.note({"writer": remote.token})
         remote.publish(now=True)

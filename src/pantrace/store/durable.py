@@ -1,4 +1,4 @@
-"""Files that are whole on the disk, or not there."""
+"""Files that are complete on the disk, or not there at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pantrace.errors import ReadError, WriteError
 from pantrace.wire.files import special_kind
 
 LOGS = ("-wal", "-shm", "-journal")
-"""What SQLite adds to the name of a database for the files beside it."""
+"""Suffixes of the files that SQLite keeps next to a database."""
 
 
 def database_files(path: Path) -> list[Path]:
@@ -23,7 +23,7 @@ def database_files(path: Path) -> list[Path]:
 
 
 def refuse_special(*paths: Path) -> None:
-    """A ReadError for a pipe or a device in the place of a file: whoever opened it, SQLite too, would wait for ever."""
+    """A ReadError for a pipe or a device in place of a file: opening it, even by SQLite, could block forever."""
     for path in paths:
         try:
             mode = path.stat().st_mode
@@ -34,18 +34,19 @@ def refuse_special(*paths: Path) -> None:
 
 
 def temporary_name(folder: Path) -> Path:
-    """A name that nobody else uses; what is left of it after a crash is recognised by its form."""
+    """A name that nobody else uses; its form identifies leftovers after a crash."""
     return folder / f".{uuid.uuid4().hex}.tmp"
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove what writers that died have left."""
+    """Remove the leftovers of writers that died."""
     for path in folder.glob(".*.tmp"):
         path.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
-    """Have the system write a file, or the names in a directory, to the disk."""
+    """Make the system write a file, or the names in a directory, to the disk."""
+    # Windows cannot open a directory as a file.
     if path.is_dir() and os.name == "nt":
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -56,10 +57,11 @@ def sync(path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Give a file new content: a reader sees the old or the new, never a part."""
+    """Give a file new content: a reader sees the old or the new one, never half of it."""
     temporary = temporary_name(path.parent)
     try:
         temporary.write_bytes(data)
+        # Content before name: after a power cut the name could otherwise lead to an empty file.
         sync(temporary)
         temporary.replace(path)
         sync(path.parent)
@@ -69,13 +71,14 @@ def replace_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def write_errors(folder: Path) -> Iterator[None]:
-    """Failures of the system, of SQLite and of Arrow as a sentence that says what they mean for the run."""
+    """Turns errors of the system, of SQLite and of Arrow into a sentence that says what they mean for the run."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         if reason == "disk I/O error":
-            reason += " (is the disk full?)"  # SQLite says no more where its log finds no room
+            # All that SQLite says if there is no room for its log.
+            reason += " (is the disk full?)"
         raise WriteError(
             f"{folder}: cannot be written: {reason}; what was committed stays valid; run the same command to continue"
         ) from None

@@ -1,4 +1,4 @@
-"""JSON as the text of a column: exact to be read back, or always valid to be asked about."""
+"""JSON as the text of a column: exact, to be read back, or always valid, to be queried."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ T = TypeVar("T")
 
 
 def exact_json(value: Any, *, indent: int | None = None) -> bytes:
-    """A value of the model as native JSON; NaN and Infinity stay what they are."""
+    """A value of the model as native JSON; NaN and Infinity are kept."""
     data = encode(value, indent=indent)
+    # msgspec writes NaN as null. A null is rare enough to look twice, and most are real ones.
     if b"null" in data and _may_hide_a_number(value):
         data = encode(_mapped(_plain(value), _literal), indent=indent)
     return data
@@ -29,15 +30,15 @@ def from_exact_json(data: bytes, kind: type[T]) -> T:
     try:
         return decode_as(data, kind)
     except msgspec.ValidationError:
-        # A field that is declared as float takes no NonFinite.
+        # A field declared as float cannot be a NonFinite.
         return as_kind(_mapped(decode_patiently(data), _as_float), kind)
 
 
 def column_value(text: str | bytes, kind: type[T]) -> T:
-    """The value of a column that holds JSON; ReadError where it is none of that kind, which no writer of ours makes."""
+    """The value of a column that contains JSON. A ReadError if it is of another kind, which we never write."""
     try:
         found: T = _decoder(cast("Hashable", kind)).decode(text)
-    except (msgspec.MsgspecError, UnicodeError) as error:
+    except (msgspec.MsgspecError, UnicodeError, TypeError) as error:  # TypeError: null in place of a text
         raise ReadError(f"a column of the run directory is damaged: {error}") from None
     return found
 
@@ -48,7 +49,7 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def column_json(value: Any) -> str:
-    """A value as JSON that any engine takes: numbers that are not finite as text, lone surrogates as escaped text."""
+    """A value as JSON that every engine accepts: non-finite numbers as text, lone surrogates as escaped text."""
     try:
         data = _encoder.encode(value)
     except UnicodeEncodeError:
@@ -59,7 +60,7 @@ def column_json(value: Any) -> str:
 
 
 def sayable(text: str) -> str:
-    """Text as UTF-8 can hold it: a lone surrogate becomes its escape."""
+    """The text as valid UTF-8: a lone surrogate becomes its escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -70,11 +71,12 @@ def number_text(value: float) -> str:
 
 
 _NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
-"""A double of MessagePack whose exponent is all ones."""
+"""A double in MessagePack whose exponent is all ones: NaN or infinite. Text may match, too, which costs only time."""
 
 
 def _may_hide_a_number(value: Any) -> bool:
-    """Whether one of the nulls in a value's JSON may be a float that is not finite: the encoder writes both so."""
+    """Whether one of the nulls in a value's JSON may be a non-finite float: the encoder writes both as null."""
+    # MessagePack tells the two apart, and searching it is one pass in C instead of a walk in Python.
     try:
         return _NOT_FINITE.search(msgspec.msgpack.encode(value)) is not None
     except (UnicodeEncodeError, OverflowError, TypeError):

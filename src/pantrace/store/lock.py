@@ -1,9 +1,9 @@
-"""The writer's lock: one writer per run directory; the system lets go of it when its holder dies, however it dies.
+"""The writer's lock: one writer per run directory. The system releases it when its holder dies, however it dies.
 
-Some file systems of a network keep locks to each machine, or know none. So the file also says who holds it, and while
-he does, a number in it grows. Whoever finds the name of another machine in a lock that he was given watches that number
-for a while: if it grows, the other one is still writing. No clock is asked, since those of two machines differ, and
-one's own may jump.
+Some network file systems keep locks local to each machine, or have none. So the file also names its holder, and has a
+counter that increases while it is held. A process that gets the lock but finds the name of another machine in it
+watches the counter for a while: if it increases, the other process is still writing. Clocks are not used, because
+those of two machines differ, and our own may jump.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pantrace.wire.private_folder import is_alive
 BEAT = 2.0
 """Seconds between two signs of life."""
 WATCH = 10.0
-"""Seconds in which one of another machine must be seen."""
-# Bytes of the file that are read: a pid, the name of a machine and a count. More is not of our writing.
+"""Seconds in which a living holder on another machine would be noticed: several beats."""
+# Bytes of the file that are read: a pid, the name of a machine and a counter. We never write more.
 _LONGEST = 200
 _HOLDER = re.compile(r"(pid (\d+) on (.*?))(?:, sign (\d+))?\n?")
 
@@ -35,7 +35,7 @@ class Lock:
     """A lock that is held until `release`, or until the process ends."""
 
     def __init__(self, path: Path, *, beat: float = BEAT, watch: float = WATCH):
-        """Take it; a UsageError names the holder when there is one."""
+        """Take it; a UsageError names the holder if there is one."""
         try:
             self._handle: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -56,7 +56,7 @@ class Lock:
         threading.Thread(target=self._live, args=(beat,), name="lock", daemon=True).start()
 
     def release(self) -> None:
-        """Let go; the file stays, because removing it could part two writers that wait for it."""
+        """Release it. The file stays: if it were removed, two writers could hold locks on two different files."""
         self._released.set()
         with self._writing:
             if self._handle is not None:
@@ -65,8 +65,8 @@ class Lock:
                 self._close()
 
     def _refuse_if_held(self, *, shared: bool, watch: float) -> None:
-        """A UsageError where somebody lives whose lock this file system does not show. `shared`: it has locks, so what
-        a process of this machine left is of one that died."""
+        """A UsageError if the holder is alive but its lock is not visible on this file system. `shared`: the file
+        system has locks, so a holder on this machine whose lock we got must have died."""
         before = self._holder()
         found = _HOLDER.fullmatch(before)
         if found is None:
@@ -79,12 +79,12 @@ class Lock:
         while time.monotonic() < until:
             time.sleep(min(0.1, watch))
             if not (now := self._holder()):
-                return  # it has let go meanwhile
+                return  # released in the meantime
             if now != before:
                 raise self._refusal(now)
 
     def _holder(self) -> str:
-        """What the file says now. It is opened anew: a file system of a network shows what others wrote only then."""
+        """What the file says now. Opened again each time: only then does a network file system show others' writes."""
         try:
             with self._path.open("rb") as file:
                 return file.read(_LONGEST).decode(errors="replace")
@@ -104,11 +104,12 @@ class Lock:
             self._sign()
 
     def _sign(self) -> None:
-        """Say who holds it, and that he lives. On a full disk the lock holds as well, only without a name."""
+        """Write who holds it, and a new count. If the disk is full, the lock still holds, only without a name."""
         self._signs += 1
         text = f"pid {os.getpid()} on {_machine()}, sign {self._signs}\n".encode()
         with self._writing, suppress(OSError):
             if self._handle is not None:
+                # Write, then cut: a reader in between must not find an empty file, which means "released".
                 os.lseek(self._handle, 0, os.SEEK_SET)
                 os.write(self._handle, text)
                 os.ftruncate(self._handle, len(text))
@@ -119,6 +120,20 @@ class Lock:
             self._handle = None
 
 
+def living_holder(path: Path) -> str | None:
+    """The process of this machine that holds a lock: "pid 7 on host". None if there is none, or if it runs on another
+    machine, whose processes cannot be seen from here."""
+    try:
+        with path.open("rb") as file:
+            found = _HOLDER.fullmatch(file.read(_LONGEST).decode(errors="replace"))
+    except OSError:
+        return None
+    # Signal 0, by which a process is found, ends it on Windows.
+    if found is None or found[3] != _machine() or sys.platform == "win32":
+        return None
+    return found[1] if is_alive(int(found[2])) else None
+
+
 def _machine() -> str:
     return platform.node() or "this machine"
 
@@ -127,7 +142,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _taken(handle: int) -> bool:
-        # Far behind the text, which stays readable for others.
+        # Locked far behind the text, because Windows lets nobody read a locked range.
         os.lseek(handle, 1 << 30, os.SEEK_SET)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -140,7 +155,7 @@ else:
     import fcntl
 
     def _taken(handle: int) -> bool:
-        """Whether it is locked now; False where there are no locks. A BlockingIOError where somebody holds it."""
+        """True if we have the lock, False if the file system has none. A BlockingIOError if another holds it."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -155,7 +170,7 @@ _watching = False
 
 
 def _not_inherited(lock: Lock) -> None:
-    """Forked workers close their copy: one that outlives a killed parent would otherwise hold the lock on."""
+    """Make forked workers close their copy: one that outlives a killed parent would otherwise keep the lock."""
     global _watching
     _held.add(lock)
     if not _watching and hasattr(os, "register_at_fork"):

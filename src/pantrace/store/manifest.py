@@ -1,7 +1,7 @@
-"""The manifest says which parts count: a small SQLite database with a write-ahead log, readable meanwhile.
+"""The manifest says which parts count: a small SQLite database with a write-ahead log, readable while it is written.
 
-SQLite does not notice a bit that has changed in its file. So the rows are sealed: the table `seal` holds the exclusive
-or of the hashes of all rows, which a writer can keep up at the cost of the rows it changes."""
+SQLite does not notice a flipped bit in its file. So the rows are sealed: the table `seal` has the exclusive or of the
+hashes of all rows, which a writer can update at the cost of only the rows it changes."""
 
 from __future__ import annotations
 
@@ -43,67 +43,72 @@ class PartFile(Record, frozen=True, kw_only=True):
     rows: int
     bytes: int
     sha256: str | None = None
-    """Of its bytes; None in directories that were written before there were hashes."""
+    """Of its bytes; None in directories from before there were hashes."""
 
 
 class CommittedPart(Record, frozen=True, kw_only=True):
-    """A part that is whole on the disk."""
+    """A part that is complete on the disk."""
 
     part: str
     sequence: int
     """Order of commits."""
     profile: str | None = None
-    """Set when the part holds decisions that replace older ones of this profile."""
+    """Set if the part contains decisions that replace older ones of this profile."""
     files: tuple[PartFile, ...] = ()
 
     def file(self, table: str) -> PartFile | None:
-        """Its file of that table; None when the table has no rows in it."""
+        """Its file for this table; None if the part has no rows of it."""
         return next((each for each in self.files if each.table == table), None)
 
     @property
     def samples(self) -> int:
-        """How many samples it holds."""
+        """How many samples it contains."""
         found = self.file("samples")
         return found.rows if found is not None else 0
 
 
 class Intake(Record, frozen=True, kw_only=True):
-    """What an input came to: the parts that hold its samples. As long as its fingerprint is the same, it need not be
-    read again."""
+    """What reading an input produced: the parts that contain its samples. While its fingerprint stays the same, it does
+    not have to be read again."""
 
     input: str
     fingerprint: str
     parts: tuple[str, ...] = ()
     notes: dict[str, Any] = {}
-    """What the writer wants to know of it the next time."""
+    """What the writer wants to know about it next time."""
 
 
 class Damaged(Exception):
-    """The manifest is not what was written; says why."""
+    """The manifest is not what was written; the message says why."""
 
 
 class Content(Record, frozen=True, kw_only=True):
-    """All that a manifest holds."""
+    """The whole content of a manifest."""
 
     parts: dict[str, CommittedPart]
     aside: dict[str, tuple[int, CommittedPart]]
-    """Parts that do not count, with the edition since which they do not."""
+    """Parts that do not count, with the edition from which on they do not."""
     intakes: dict[tuple[str, str], Intake]
     facts: dict[str, str]
     seal: int | None
-    """None in directories that were written before there were seals."""
+    """None in directories from before there were seals."""
 
 
 def committed_parts(path: Path) -> list[CommittedPart]:
     """The parts that count at this moment, in the order of their samples; another process may be writing."""
+    return list(read_manifest(path).parts.values())
+
+
+def read_manifest(path: Path) -> Content:
+    """Everything that a manifest says at this moment; another process may be writing."""
     try:
-        return list(_read(path).parts.values())
+        return _read(path)
     except Damaged as error:
         raise damaged_manifest(path, error) from None
 
 
 def damaged_manifest(path: Path, why: Damaged) -> ReadError:
-    """A manifest that cannot be read, with the way out."""
+    """The error for a manifest that cannot be read, with what to do about it."""
     return ReadError(f"the manifest of the run is damaged: {why}", path=str(path), remedy=renewal(path.parent))
 
 
@@ -114,27 +119,27 @@ def _read(path: Path) -> Content:
     address = f"file:{quote(fspath(path.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as database:
-            # All tables as of one moment.
+            # One transaction, so that all tables are from the same moment.
             database.execute("begin")
             return content_of(database)
     except sqlite3.Error:
-        # Where nothing can be written there is no room for the log's index, and no writer either: read it as foreign.
+        # On a read-only disk SQLite cannot create the index of its log. There is no writer either, so read a copy.
         with sqlite.reading(path) as copy:
             return content_of(copy)
 
 
 _PASSING = {3, 5, 6, 7, 8, 9, 10, 13, 14, 23}
-"""Codes of SQLite for trouble that is not the file's: permissions, locks, memory, a full disk, a failing one."""
+"""SQLite's codes for trouble that is not damage: permissions, locks, memory, a full or failing disk."""
 
 
 def damage_of(error: Exception) -> Exception:
-    """The damage that an error of SQLite shows, or of text that is none; else the error itself."""
+    """The error as Damaged, if it shows that the file is damaged; otherwise the error itself."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return error if code in _PASSING else Damaged(str(error))
 
 
 def content_of(database: sqlite3.Connection) -> Content:
-    """All that a manifest holds, its seal checked; Damaged when it does not hold."""
+    """The whole content of a manifest; Damaged if it does not match its seal."""
     rows, seal = sealed_rows(database)
     try:
         return _content(rows, seal)
@@ -143,7 +148,7 @@ def content_of(database: sqlite3.Connection) -> Content:
 
 
 def sealed_rows(database: sqlite3.Connection) -> tuple[Rows, int | None]:
-    """All rows and their seal, None where there is none; Damaged when it does not hold."""
+    """All rows and their seal, None if there is none; Damaged if they do not match."""
     try:
         rows, seal = _rows_and_seal(database)
     except (sqlite3.Error, TypeError, ValueError) as error:
@@ -173,7 +178,7 @@ def _rows_and_seal(database: sqlite3.Connection) -> tuple[Rows, int | None]:
 
 def row_seal(table: str, row: Iterable[Any]) -> int:
     """One row's share in the seal."""
-    # repr tells 1 from "1", and null from the word.
+    # repr distinguishes 1 from "1", and null from the word.
     text = repr((table, *row)).encode("utf-8", "surrogatepass")
     return int.from_bytes(sha256(text).digest(), "big")
 
@@ -183,13 +188,13 @@ def seal_of(rows: Rows) -> int:
     found = 0
     for table, some in rows.items():
         for row in some:
-            # By XOR, a commit changes the seal for the rows that it adds or takes away, without reading the others.
+            # With XOR, a commit updates the seal for the rows that it adds or removes, without reading the others.
             found ^= row_seal(table, row)
     return found
 
 
 def _typed(kind: type[Any], **fields: Any) -> Any:
-    """A record whose fields are of the types that it declares: SQLite keeps any value in any column."""
+    """A record with its fields checked against their types: SQLite stores any value in any column."""
     return msgspec.convert(fields, kind)
 
 
@@ -212,7 +217,8 @@ def _content(rows: Rows, seal: int | None) -> Content:
             raise Damaged(f"the part {part.part[:100]} has no samples")
     for file in (file for each in (*parts.values(), *(part for _, part in aside.values())) for file in each.files):
         if file.file != PurePath(file.file).name or "\\" in file.file or "\0" in file.file:
-            raise Damaged(f"{file.file[:100]!r} is no name of a part")  # it could lead anywhere
+            # A path in a forged manifest could make us read, or delete, any file.
+            raise Damaged(f"{file.file[:100]!r} is not the name of a part")
     intakes = {
         (name, fingerprint): from_exact_json(record.encode(), Intake)
         for name, fingerprint, record in rows.get("intakes", ())

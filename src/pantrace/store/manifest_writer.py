@@ -1,4 +1,4 @@
-"""The manifest in the hands of the one writer."""
+"""The manifest, as its only writer sees it."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ create table if not exists seal (value text not null);
 
 
 class Manifest:
-    """Parts, those that are set aside, and what inputs came to. Every change is one transaction.
+    """Parts, parts set aside, and what reading inputs produced. Every change is one transaction.
 
-    While a run has never ended, each of its parts counts as soon as it is committed. Afterwards what counts is an
-    edition: parts that a later run commits wait aside until it `settle`s, and then all of them count at once."""
+    During the first run, each part counts as soon as it is committed. Afterwards the parts that count are an edition:
+    parts of a later run are set aside until it calls `settle`, and then all of them count at once."""
 
     def __init__(self, path: Path):
-        """Open it, or begin one; Damaged when it is not what was written."""
+        """Open it, or create one; Damaged if it is not what was written."""
         self.is_new = False
-        """Whether there was none, or an empty file."""
+        """Whether there was none before, or an empty file."""
         self._path = path
         self._database = sqlite3.connect(path, isolation_level=None)
         try:
@@ -86,11 +86,13 @@ class Manifest:
     def _open(self) -> Content:
         execute = self._database.execute
         try:
+            # WAL, so that others can read the directory while it is written; full, so that a commit survives a power
+            # cut.
             execute("pragma journal_mode = wal")
             execute("pragma synchronous = full")
             if sqlite.tables(self._database):
                 content = content_of(self._database)
-                # Also indexes and free pages, which no row shows and the next change would trust.
+                # This also checks indexes and free pages, which no row shows and the next change relies on.
                 if (found := execute("pragma integrity_check(1)").fetchone()[0]) != "ok":
                     raise Damaged(found)
                 if content.seal is not None:
@@ -103,7 +105,7 @@ class Manifest:
             raise damage_of(error) from None
 
     def _create(self) -> None:
-        """Tables, or those that a directory of an older version has not; then the seal."""
+        """Create the tables, or those that a directory of an older version lacks; then the seal."""
         execute = self._database.execute
         execute("begin immediate")
         files = sqlite.tables(self._database).get("files", ("sha256",))
@@ -124,7 +126,7 @@ class Manifest:
 
     @property
     def settled(self) -> bool:
-        """Whether a run has ended: what counts is an edition."""
+        """Whether a run has ended, so that the parts that count are an edition."""
         return "edition" in self._facts
 
     @property
@@ -132,20 +134,19 @@ class Manifest:
         return int(self._facts.get("edition", "0")) + 1
 
     def known(self, part: str) -> CommittedPart | None:
-        """A part that counts, or one that is set aside."""
+        """A part, whether it counts or is set aside."""
         if part in self.parts:
             return self.parts[part]
         return self.aside[part][1] if part in self.aside else None
 
     def intake(self, name: str, fingerprint: str) -> Intake | None:
-        """What an input with this fingerprint came to, when it was read before."""
+        """What reading an input with this fingerprint produced, if it has been read before."""
         return self._waiting.get((name, fingerprint)) or self._intakes.get(name, {}).get(fingerprint)
 
     # Changes
 
     def commit(self, part: str, files: Iterable[PartFile], *, profile: str | None = None) -> None:
-        """Keep a part. One that is renewed keeps its place in the order of commits; decisions made again take the
-        newest."""
+        """Record a part. A renewed part keeps its place in the order of commits; repeated decisions come last."""
         former = self.parts.get(part) if profile is None else None
         found = CommittedPart(
             part=part, sequence=former.sequence if former is not None else 0, profile=profile, files=tuple(files)
@@ -161,38 +162,50 @@ class Manifest:
                 self._put_aside(found)
 
     def recall(self, part: str) -> None:
-        """Let a part count that is set aside; of an edition, that is for `settle` to do."""
+        """Make a part count that is set aside; within an edition, only `settle` does that."""
         if part in self.aside and not self.settled:
             with self._change():
                 self._take_back(part)
 
     def set_all_aside(self) -> None:
-        """Let no part count until it is recalled."""
+        """Set all parts aside until they are recalled."""
         if self.parts:
             with self._change():
                 for part in [*self.parts]:
                     self._put_aside(self.parts[part])
 
     def note(self, facts: dict[str, str]) -> None:
-        """Keep facts."""
+        """Record facts about the directory."""
+        # Without a change there is no transaction, so that opening a directory twice writes nothing.
         if not facts.items() <= self._facts.items():
             with self._change():
                 for name, value in facts.items():
                     self._note(name, value)
 
+    def withdraw(self, fact: str) -> None:
+        """Remove a fact about the directory, if it is there."""
+        if fact in self._facts:
+            with self._change():
+                self._remove("facts", name=fact)
+                del self._facts[fact]
+
     def remember(self, intake: Intake) -> None:
-        """Keep what an input came to, with the next change: if that never comes, the input is read again."""
+        """Record what reading an input produced, together with the next change."""
+        # A transaction of its own would cost a sync for each input. If the next change never comes, the input is
+        # only read again.
         self._waiting[intake.input, intake.fingerprint] = intake
 
     def settle(self, wanted: Iterable[str]) -> list[CommittedPart]:
-        """Let exactly these parts count, all at once and in this order; gives those that counted before and do not any
-        more.
+        """Make exactly these parts count, all at once and in this order. Returns those that no longer count.
 
-        These are set aside, so that one wrong command costs nothing; what was set aside by an earlier edition goes."""
+        They are set aside, so that one wrong command costs nothing; parts that an earlier edition set aside are
+        dropped."""
         kept = dict.fromkeys(wanted)
         left = [each for part, each in self.parts.items() if part not in kept]
         back = [part for part in kept if part not in self.parts]
         with self._change():
+            # A run that changes nothing makes no edition: a wrong command that is repeated must not drop what the first
+            # one set aside.
             if left or back or not self.settled:
                 for each in left:
                     self._put_aside(each)
@@ -205,25 +218,25 @@ class Manifest:
                 self._note("edition", str(edition))
                 self._forget_intakes()
             self._put_in_order([*kept])
-        # A log that loses a bit loses what follows, without a word: what is finished shall not lie in one.
+        # If a bit of the log flips, SQLite silently ignores everything after it: a finished run must not depend on it.
         self._database.execute("pragma wal_checkpoint(truncate)")
         return left
 
     def close(self) -> None:
-        """Close the database; its log goes into it."""
+        """Close the database; SQLite merges the log into it."""
         self._database.close()
 
     # Rows, with the seal kept up
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        """One transaction, and the state that it leads to; if it fails, this object is of no more use."""
+        """One transaction, and the state that it leads to. If it fails, this object must not be used any more."""
         execute = self._database.execute
         execute("begin immediate")
         try:
             yield
             for (name, fingerprint), intake in self._waiting.items():
-                # A selection such as "since two hours ago" comes to the same with another fingerprint each time.
+                # A selection such as "since two hours ago" has another fingerprint each time, but often the same parts.
                 same = [other for other, each in self._intakes.get(name, {}).items() if each.parts == intake.parts]
                 self._forget(name, fingerprint, *same)
                 self._insert("intakes", name, fingerprint, exact_json(intake).decode())
@@ -236,7 +249,7 @@ class Manifest:
             raise
         self._waiting = {}
         if _identity(self._path) != self._identity:
-            # Written into a file that has no name any more.
+            # The commit succeeded, but in a file that has been deleted, so nobody will ever see it.
             raise FileNotFoundError(2, "the directory was removed or replaced while it was written")
 
     def _insert(self, table: str, *row: Any) -> None:
@@ -265,14 +278,15 @@ class Manifest:
         return msgspec.structs.replace(found, sequence=sequence)
 
     def _put_in_order(self, parts: list[str]) -> None:
-        """Number the parts in this order, which is that of the inputs: they may have been committed in another, or
-        taken over from an earlier run."""
+        """Number the parts in this order, that of the inputs: they may have been committed in another order, or taken
+        over from an earlier run."""
         if [(part, place) for place, part in enumerate(parts, 1)] == [
             (each.part, each.sequence) for each in self.parts.values()
         ]:
             return
         select = f"select {', '.join(COLUMNS['parts'])} from parts"
         rows = {part: rest for _, part, *rest in self._database.execute(select).fetchall()}
+        # All of them first: `sequence` is the primary key, so a number must be free before it is given again.
         for part in parts:
             self._remove("parts", part=part)
         for sequence, part in enumerate(parts, 1):
@@ -298,7 +312,7 @@ class Manifest:
         self._facts[name] = value
 
     def _forget_intakes(self) -> None:
-        """Drop what was remembered of inputs whose parts are gone."""
+        """Drop the records of inputs whose parts are gone."""
         for name, intakes in self._intakes.items():
             gone = [key for key, each in intakes.items() if any(self.known(part) is None for part in each.parts)]
             self._forget(name, *gone)
@@ -315,12 +329,13 @@ def _create_tables(database: sqlite3.Connection) -> None:
 
 
 def replace_manifest(path: Path, plan_hash: str) -> bool:
-    """Put a new manifest in the place of a damaged one. Gives whether it still has all its rows, as when only an index
-    was harmed, and is of this plan; if not, nothing is known of any part."""
+    """Replace a damaged manifest. Returns whether all its rows could be kept, which is so if only an index was damaged
+    and it belongs to this plan; if not, no part is known any more."""
     try:
         with closing(sqlite3.connect(path)) as damaged:
             rows, _ = sealed_rows(damaged)
-            content_of(damaged)  # rows that are sealed and still no manifest are of no use either
+            # Rows can match their seal and still not be a manifest.
+            content_of(damaged)
     except (Damaged, sqlite3.Error):
         rows = {}
     whole = ("plan_hash", plan_hash) in rows.get("facts", ())
@@ -335,7 +350,7 @@ def replace_manifest(path: Path, plan_hash: str) -> bool:
             database.executemany(f"insert into {table} ({', '.join(names)}) values ({places})", some)
         database.execute("insert into seal values (?)", (f"{seal_of(kept):064x}",))
         database.commit()
-    # The old log first: beside a new database it must never be found.
+    # The old log goes first: SQLite would apply it to the new database.
     for ending in LOGS:
         path.with_name(path.name + ending).unlink(missing_ok=True)
     temporary.replace(path)

@@ -1,4 +1,4 @@
-"""Opening a run directory to write into: begun, gone on with, or what is damaged in it begun anew."""
+"""Opening a run directory for writing: start it, continue it, or start its damaged files again."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from .run_file import (
 )
 
 OWN_NAMES = {RUN, LOCK, MANIFEST, *(f"{MANIFEST}{ending}" for ending in LOGS), PARTS, RECORDINGS, WORKSPACES}
-"""What a run directory is made of; anything else in it is somebody else's."""
+"""The names that make up a run directory; anything else in it is not ours."""
 
 
 def refuse_foreign(folder: Path) -> None:
-    """No run begins in a directory that holds something else."""
+    """Refuse to start a run in a directory that contains something else."""
     if not folder.exists() or is_run_directory(folder):
         return
     if not folder.is_dir():
@@ -39,6 +39,7 @@ def refuse_foreign(folder: Path) -> None:
     if is_run_file(folder / RUN, RunFile):
         return
     if (folder / RUN).exists():
+        # Raises the error that says what is wrong with it.
         read_run_file(folder)
     strange = sorted(path.name for path in folder.iterdir() if path.name not in OWN_NAMES and path.suffix != ".tmp")
     if strange:
@@ -48,8 +49,8 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, ...]]:
-    """The run file and the manifest to go on with, and the names of those that were damaged or missing. Of these, each
-    tells the plan that the directory is bound to; without the manifest nothing is known of any part."""
+    """The run file and the manifest to continue with, and the names of those that were damaged or missing. Both of them
+    say which plan the directory belongs to, so one can replace the other; but only the manifest knows the parts."""
     renewed = []
     content = None
     if (folder / RUN).exists() or is_run_directory(folder):
@@ -68,21 +69,21 @@ def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, 
     try:
         if manifest.fact("plan_hash") is None:
             ended = content is not None and content.run.status is not None and bool(manifest.parts)
-            # One of an older version has no editions, but a run that has ended is one.
+            # Older versions had no editions; a run that has ended is one.
             manifest.note({"plan_hash": wanted.plan_hash, **({"edition": "1"} if ended else {})})
         if content is None or content.store < wanted.store:
-            # What is written from here on, an earlier pantrace would misread: it must refuse the directory.
+            # An earlier pantrace would misread what is written from now on, so it has to refuse the directory.
             content = wanted if content is None else replace(content, store=wanted.store)
             write_run_file(folder, content)
     except BaseException:
         manifest.close()
         raise
-    # A run that died before its first word has lost nothing.
+    # A run that died before it committed anything has lost nothing, so there is nothing to report.
     return content, manifest, tuple(renewed) if manifest.parts or MANIFEST in renewed else ()
 
 
 def _manifest(folder: Path, content: RunFile | None, plan_hash: str) -> Manifest | None:
-    """The manifest that is there, or a first one; None when it is of no use."""
+    """The existing manifest, or a new one; None if it is missing or damaged."""
     if content is not None and not (folder / MANIFEST).exists():
         return None
     try:
@@ -95,6 +96,7 @@ def _manifest(folder: Path, content: RunFile | None, plan_hash: str) -> Manifest
     except BaseException:
         found.close()
         raise
+    # An empty manifest next to a run file has lost its rows; parts without any plan could belong to another one.
     if known is None and (found.is_new if content is not None else bool(found.parts)):
         found.close()
         return None
@@ -106,7 +108,7 @@ def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool
         return
     anew = "choose another directory for --out, or remove this one"
     if (folder / RECORDINGS).is_dir():
-        # Nobody should be told to remove what an agent was paid for.
+        # Never advise to remove recordings: running the agent again costs money.
         anew = f"evaluate its recordings again: pantrace eval {folder / RECORDINGS} --out OTHER"
     if same_text:
         raise UsageError(

@@ -23,19 +23,19 @@ from .rows import Kept, Result
 from .schema import PART_TABLES, SCORE_WORDS, columns
 from .verify import damaged_part, file_hash
 
-# Whichever comes first ends a group of rows: a group waits in memory as a whole, and a single text may be long.
+# A group of rows ends at whichever comes first: all of it waits in memory, and a single text may be long.
 _ROWS_AT_ONCE = 20_000
 _CHARACTERS_AT_ONCE = 3_000_000
-# A dictionary of values pays only where values repeat.
+# Columns whose values are all different: a dictionary pays off only if values repeat.
 _ALL_DIFFERENT = ("json",)
 _ASKED_FOR = ("number", "sample", "case_id", "epoch", "origin", "name", "status", "value", "passed", "profile")
-"""Columns whose least and greatest value are worth knowing before a group of rows is read."""
+"""Columns that queries filter by: their smallest and largest value let a reader skip a group of rows."""
 _ADDED = ("numbers", "not_applicable", "required_evals")
-"""Columns that parts of earlier versions do not have; there they are null."""
+"""Columns that parts of earlier versions lack; they are null there."""
 
 
 class WrittenFile(Record, frozen=True, kw_only=True):
-    """A file that is whole on the disk and does not count yet."""
+    """A file that is complete on the disk and does not count yet."""
 
     table: str
     temporary: str
@@ -44,7 +44,7 @@ class WrittenFile(Record, frozen=True, kw_only=True):
     bytes: int
     sha256: str
     is_sent: bool = False
-    """Whether it is in the run directory's bucket already, by the name that it will have."""
+    """Whether it is already in the run directory's bucket, under its final name."""
 
 
 class Staged(Record, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Staged(Record, frozen=True, kw_only=True):
 def stage_part(folder: Path, part: str, results: Iterable[Result | Kept]) -> Staged:
     """Write the files of a part below the run directory `folder` without making them count.
 
-    Needs no lock, so workers may call it; the directory's writer commits what they give back."""
+    Needs no lock, so workers can call it; the directory's writer commits what they return."""
     part = sayable(part)
     with PartWriter(folder) as writer:
         for number, result in enumerate(results):
@@ -69,15 +69,15 @@ def stage_part(folder: Path, part: str, results: Iterable[Result | Kept]) -> Sta
 
 
 def _sent(remote: BucketRun, folder: Path, staged: Staged) -> Staged:
-    """The same part, in the bucket: who commits it does not see our disk."""
+    """The same part, uploaded to the bucket, because the process that commits it cannot see our disk."""
     for each in staged.files:
         remote.deliver(folder / "parts" / each.temporary, file_name(staged.part, each.table, each.sha256))
     return replace(staged, files=tuple(replace(each, is_sent=True) for each in staged.files))
 
 
 def file_name(part: str, table: str, digest: str) -> str:
-    """The name of a part's file. With the hash in it no file takes the place of another that still counts."""
-    # The part itself where every file system takes it, else its hash.
+    """The name of a part's file. It contains the hash, so that no file can replace another that still counts."""
+    # The part's own name if every file system accepts it, otherwise its hash.
     stem = part if re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", part) else hashlib.sha256(part.encode()).hexdigest()
     return f"{stem}.{table}.{digest[:12]}.parquet"
 
@@ -108,7 +108,7 @@ class PartWriter:
             path.unlink(missing_ok=True)
 
     def flush_if_full(self) -> None:
-        """Write what waits, when enough has come together."""
+        """Write the batch if it is large enough."""
         if self.batch.characters > _CHARACTERS_AT_ONCE or self.batch.rows > _ROWS_AT_ONCE:
             self._flush()
 
@@ -131,7 +131,6 @@ class PartWriter:
                 sink,
                 schema,
                 compression="zstd",
-                # A list of texts that are all different is made for nothing.
                 use_dictionary=[name for name in schema.names if name not in _ALL_DIFFERENT],
                 write_statistics=[name for name in schema.names if name in _ASKED_FOR],
             )
@@ -139,7 +138,7 @@ class PartWriter:
         return self._open[table][1]
 
     def finish(self) -> tuple[WrittenFile, ...]:
-        """Write what is left, bring all to the disk, and say what there is."""
+        """Write the rest, sync all files to the disk, and return them."""
         self._flush()
         written = []
         with write_errors(self._folder):
@@ -156,7 +155,7 @@ class PartWriter:
 
 
 class _Closing:
-    """A Parquet writer with the file below it: closing one closes both."""
+    """A Parquet writer together with its file: closing it closes both."""
 
     def __init__(self, writer: Any, sink: Any):
         self._writer, self._sink = writer, sink
@@ -178,7 +177,7 @@ def arrow_schema(row: type[Record]) -> Any:
 
 @cache
 def arrow_schema_of(table: str) -> Any:
-    """The same by the table's name, made once."""
+    """The same by the table's name, cached."""
     return arrow_schema(PART_TABLES[table])
 
 
@@ -199,11 +198,14 @@ def _array(values: list[Any], kind: Any) -> Any:
     pa, _ = _arrow()
     try:
         found = pa.array(values, kind)
+    # Lone surrogates and numbers beyond 64 bits are rare, so values are checked one by one only after Arrow refused
+    # them.
     except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
         found = pa.array([_fitting(value, kind == pa.float64()) for value in values], kind)
     if kind == pa.float64():
         from pyarrow import compute
 
+        # NaN in a column would make every average NaN. `json` has the exact value.
         finite = compute.is_finite(found)
         if not compute.all(finite, min_count=0).as_py():
             found = compute.if_else(finite, found, None)
@@ -224,8 +226,8 @@ def _fitting(value: Any, is_number: bool) -> Any:
 def read_columns(
     table: str, path: Path, rows: int, names: Sequence[str], only: tuple[str, Collection[str]] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Some columns of a file, row by row; a group of rows is in memory at a time. With `only`, those rows that have one
-    of these texts in this column."""
+    """Some columns of a file, row by row, with one group of rows in memory at a time. With `only`, just the rows that
+    have one of these texts in this column."""
     pa, pq = _arrow()
     from pyarrow import compute
 
@@ -233,7 +235,7 @@ def read_columns(
     columns = list(dict.fromkeys([*names, *([only[0]] if only is not None else [])]))
     try:
         with pa.OSFile(fspath(path), "rb") as file, pq.ParquetFile(file) as parquet:
-            # A file of an earlier version lacks the columns that came later.
+            # Files of earlier versions lack columns that were added later.
             lacking = {*columns} & {*_ADDED} - {*parquet.schema_arrow.names}
             columns = [name for name in columns if name not in lacking]
             _refuse_other_rows(parquet.metadata.num_rows, rows)
@@ -250,47 +252,47 @@ def read_columns(
 
 
 class _Other(Exception):
-    """A file that is not what a writer of ours makes, although its hash is right: whoever can change a file can change
-    its hash."""
+    """A file that we cannot have written, although its hash is right: whoever can change a file can change its hash."""
 
 
-def _refuse_other_rows(found: int, told: int) -> None:
-    if found != told:
-        raise _Other(f"it has {found:,} rows, and {told:,} were written")
+def _refuse_other_rows(found: int, written: int) -> None:
+    if found != written:
+        raise _Other(f"it has {found:,} rows, and {written:,} were written")
 
 
 def _refuse_other_columns(table: str, found: Any) -> None:
-    """Columns of a type that the table does not have, or with nulls where it has none."""
+    """Refuse columns of another type, or with nulls where the table has none."""
     pa, _ = _arrow()
     kinds, needed = arrow_schema_of(table), needed_columns(table)
     for name, column in zip(found.schema.names, found.columns, strict=True):
-        kind = getattr(column.type, "value_type", column.type)  # of a list of texts: of the texts
+        # A dictionary column has the type of its texts.
+        kind = getattr(column.type, "value_type", column.type)
         if kind != kinds.field(name).type:
             raise _Other(f"its column {name} holds {kind}, not {kinds.field(name).type}")
         if column.null_count and name in needed:
             raise _Other(f"its column {name} has no value in some rows")
-        # Lists of texts are short. Whoever reads texts row by row also decodes the record, which knows its words.
+        # Only dictionaries, which are short. Readers of single rows decode the record, which checks its words itself.
         if table == "scores" and name in SCORE_WORDS and pa.types.is_dictionary(column.type):
             chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-            said = {word for chunk in chunks for word in chunk.dictionary.to_pylist()}
-            if other := said - SCORE_WORDS[name]:
+            words = {word for chunk in chunks for word in chunk.dictionary.to_pylist()}
+            if other := words - SCORE_WORDS[name]:
                 raise _Other(f"its column {name} says {min(map(str, other))[:40]!r}")
 
 
 def read_whole(table: str, path: Path, rows: int, names: Sequence[str], listed: Collection[str]) -> Any:
-    """Some columns of a file as an Arrow table, texts of some of them as places in a list. Null where an earlier
-    version has no such column."""
+    """Some columns of a file as an Arrow table, the `listed` ones dictionary-encoded. Null if the file is of an earlier
+    version without such a column."""
     pa, pq = _arrow()
     schema = arrow_schema_of(table)
     try:
         with pa.OSFile(fspath(path), "rb") as file:
-            told = pq.read_metadata(file)
-            _refuse_other_rows(told.num_rows, rows)
-            columns = told.schema.names
+            metadata = pq.read_metadata(file)
+            _refuse_other_rows(metadata.num_rows, rows)
+            columns = metadata.schema.names
             there = [name for name in names if name not in _ADDED or name in columns]
             file.seek(0)
             in_lists = [name for name in listed if name in columns]
-            with pq.ParquetFile(file, metadata=told, read_dictionary=in_lists) as parquet:
+            with pq.ParquetFile(file, metadata=metadata, read_dictionary=in_lists) as parquet:
                 found = parquet.read(columns=there, use_threads=False)
             if missing := [name for name in there if name not in found.column_names]:
                 raise _Other(f"it has no column {missing[0]}")
@@ -305,12 +307,32 @@ def read_whole(table: str, path: Path, rows: int, names: Sequence[str], listed: 
         raise damaged_part(path, str(error)) from None
 
 
+def refuse_other_file(table: str, path: Path, rows: int) -> None:
+    """A damaged part for a file that a question would read without an error: Arrow reads a column that is not there as
+    nulls."""
+    pa, pq = _arrow()
+    try:
+        with pa.OSFile(fspath(path), "rb") as file:
+            told = pq.read_metadata(file)
+        _refuse_other_rows(told.num_rows, rows)
+        needed = needed_columns(table) - {*_ADDED}
+        if missing := needed - {*told.schema.names}:
+            raise _Other(f"it has no column {min(missing)}")
+        for group in map(told.row_group, range(told.num_row_groups)):
+            for column in map(group.column, range(group.num_columns)):
+                counts = column.statistics
+                if column.path_in_schema in needed and counts is not None and counts.null_count:
+                    raise _Other(f"its column {column.path_in_schema} has no value in some rows")
+    except (OSError, pa.ArrowException, UnicodeDecodeError, _Other) as error:
+        raise damaged_part(path, str(error)) from None
+
+
 def open_dataset(table: str, files: Sequence[str]) -> Any:
-    """Many files of one table as one, read when it is asked."""
+    """Many files of one table as one dataset, read only when it is queried."""
     _arrow()
     from pyarrow import dataset, fs
 
-    # Not `dataset.dataset`, which looks for the files: those of a table that nobody asks for stay in their bucket.
+    # Not `dataset.dataset`, which opens the files: those of a table that is not queried stay in their bucket.
     return dataset.FileSystemDataset.from_paths(
         list(files),
         schema=arrow_schema(PART_TABLES[table]),
@@ -320,7 +342,7 @@ def open_dataset(table: str, files: Sequence[str]) -> Any:
 
 
 def require_analysis() -> None:
-    """Raise MissingExtra now rather than when the first result is to be kept, or the last one summed up."""
+    """Raise MissingExtra now, and not after an hour of work, when results are stored or summed up."""
     from importlib.util import find_spec
 
     if any(find_spec(name) is None for name in ("pyarrow", "duckdb", "scipy")):

@@ -1,4 +1,4 @@
-"""Questions in SQL: DuckDB, in memory, over the committed parts of one or more run directories."""
+"""SQL queries: DuckDB, in memory, over the committed parts of one or more run directories."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pantrace.wire.private_folder import private_folder
 from .durable import renewal
 from .json_text import column_json, sayable
 from .manifest import CommittedPart, committed_parts
-from .parquet import open_dataset
+from .parquet import open_dataset, refuse_other_file
 from .reading import with_replaced_profiles
 from .run_file import MANIFEST, PARTS, RunFile, read_run_file
 from .schema import PART_TABLES, SQL_TYPES, TABLES, VIEWS, RunRow, columns
@@ -28,34 +28,35 @@ from .verify import check
 
 
 class Answer(NamedTuple):
-    """What a question gave, all in memory."""
+    """The result of a query, all in memory."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
 
 
 MEMORY = 1_000_000_000
-"""Bytes that a question may hold in memory, and its answer once more."""
+"""Bytes of memory for a query, and the same again for its answer."""
 _SPILLED = 20
-"""Times as much may lie on the disk, so that a question without end does not fill it."""
+"""A query may use this many times its memory on the disk; the bound keeps an endless one from filling it."""
 _AT_ONCE = 10_000
 
 
 def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = MEMORY) -> Answer:
-    """Ask one question in DuckDB's SQL about the tables runs, samples, steps, calls, scores and decisions.
+    """Run one query in DuckDB's SQL over the tables runs, samples, steps, calls, scores and decisions.
 
-    The column `run` of each table is the directory's path as given. Nothing can be written, and nothing but the
-    committed parts be read. A question that needs more than `memory` bytes uses the disk, up to twenty times as
-    much; one that needs more still, and an answer of more than `memory`, is an error."""
+    The column `run` of each table is the directory's path as given. Nothing can be written, and only committed parts
+    can be read. A query that needs more than `memory` bytes uses the disk, up to twenty times as much; if it needs
+    more than that, or if its answer is larger than `memory`, that is an error."""
     duckdb = _duckdb()
     if sayable(sql) != sql:
-        raise UsageError("the question holds half a letter (a lone surrogate), which is no text")
+        raise UsageError("the query contains a lone surrogate (half a letter), which is not valid text")
     given = [paths] if isinstance(paths, str | Path) else paths
+    # The same directory given twice must not count twice.
     folders = list({(found := path_at(path)).resolve(): found for path in given}.values())
     with private_folder() as spill, duckdb.connect(config=_bounded(spill, memory)) as database:
         try:
             _create_tables(database, folders, _named_in(sql))
-            # The read-only transaction below would stop a write, too; this names the reason.
+            # The read-only transaction below would stop a write, too, but this gives the reason.
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
             answer = database.execute(sql)
@@ -78,7 +79,7 @@ def _bounded(spill: Path, memory: int) -> dict[str, Any]:
 
 
 def _fetched(answer: Any, most: int) -> list[tuple[Any, ...]]:
-    """All rows; the bound is on what they take here, which is several times what they take in the database."""
+    """All rows. The bound is on their size as Python objects, which is several times their size in the database."""
     rows: list[tuple[Any, ...]] = []
     size = 0
     while some := answer.fetchmany(_AT_ONCE):
@@ -94,8 +95,8 @@ def _fetched(answer: Any, most: int) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def workbench(path: Path, memory: str, tables: set[str]) -> Iterator[Any]:
-    """A DuckDB connection with these tables of one run directory, for questions that need several steps. It holds no
-    more than so much memory and puts the rest on the disk."""
+    """A DuckDB connection with these tables of one run directory, for queries in several steps. It uses at most this
+    much memory and puts the rest on the disk."""
     duckdb = _duckdb()
     with private_folder() as spill:
         config = {**_config(spill), "memory_limit": memory, "threads": "1"}
@@ -104,7 +105,7 @@ def workbench(path: Path, memory: str, tables: set[str]) -> Iterator[Any]:
             try:
                 yield database
             except (duckdb.DataError, duckdb.InvalidInputException) as error:
-                # Our own questions are right: a text in the parts is not what its column promises.
+                # Our own queries are right, so a text in the parts must not be what its column promises.
                 raise ReadError(
                     f"the run directory is damaged: {error}", path=str(path), remedy=renewal(path)
                 ) from None
@@ -120,19 +121,19 @@ def _duckdb() -> Any:
 
 def _config(spill: Path) -> dict[str, Any]:
     return {
-        # DuckDB gets the parts through Arrow and never touches a file: even a SELECT can COPY inside a WITH.
+        # DuckDB gets the parts through Arrow and may not open any file: even a SELECT can COPY inside a WITH.
         "enable_external_access": "false",
         "temp_directory": str(spill),
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "allow_persistent_secrets": "false",
-        # Else a name in SQL could mean a variable of this program.
+        # Otherwise a name in SQL could refer to a Python variable of ours.
         "python_enable_replacements": "false",
     }
 
 
 def _refuse_all_but_a_question(duckdb: Any, database: Any, sql: str) -> None:
-    """Only SELECT and its kin."""
+    """Refuse everything except SELECT and statements like it."""
     statements = database.extract_statements(sql)
     if len(statements) != 1:
         raise UsageError(f"one query at a time; this is {len(statements) or 'none'}")
@@ -150,8 +151,8 @@ def _usage_error(error: Exception) -> UsageError:
 
 
 def _named_in(sql: str) -> set[str]:
-    """The tables that a question may read, whose files are worth hashing; `query('…')` and `query_table('…')` can put
-    a name together."""
+    """The tables that a query may read; only their files are checked against their hashes. `query('…')` and
+    `query_table('…')` can compose any name."""
     text = sql.lower()
     seen = {table for table in PART_TABLES if table in text or "query" in text}
     seen |= {"scores"} if "score_rows" in text else set()
@@ -161,9 +162,9 @@ def _named_in(sql: str) -> set[str]:
 def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
     runs = {sayable(str(folder)): (folder, read_run_file(folder)) for folder in folders}
     parts = {run: committed_parts(folder / MANIFEST) for run, (folder, _) in runs.items()}
-    # The same question has the same answer on every machine.
+    # The same query must have the same answer on every machine.
     database.execute("set timezone = 'UTC'")
-    # From here on no SQL can take back what `_config` forbids.
+    # From here on, no SQL can undo the settings of `_config`.
     database.execute("set lock_configuration = true")
     for table in PART_TABLES:
         found = None
@@ -172,7 +173,7 @@ def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
                 some = database.from_arrow(open_dataset(table, files)).filter(condition)
                 some = some.project(f"{_text(run)} as run, *")
                 found = some if found is None else found.union(some)
-        # What does not apply has no row there: `scores` itself is a view.
+        # Scores that do not apply have no row in the parts, so `scores` is a view that adds them.
         name = "score_rows" if table == "scores" else table
         if found is not None:
             found.create_view(name)
@@ -195,7 +196,7 @@ def _columns(table: str, pattern: str) -> str:
 
 
 def _groups(folder: Path, table: str, parts: list[CommittedPart], hashed: bool) -> Iterable[tuple[list[str], str]]:
-    """Files of one table with the condition under which their rows count."""
+    """Files of one table, with the condition under which their rows count."""
     groups: dict[frozenset[str], list[str]] = {}
     if hashed:
         bring_all(folder / PARTS / file.file for part in parts if (file := part.file(table)) is not None)
@@ -205,6 +206,8 @@ def _groups(folder: Path, table: str, parts: list[CommittedPart], hashed: bool) 
             continue
         path = folder / PARTS / file.file
         check(path, file, hashed=hashed)
+        if hashed:
+            refuse_other_file(table, path, file.rows)
         groups.setdefault(replaced if table == "decisions" else frozenset(), []).append(fspath(path))
     for replaced, files in groups.items():
         profiles = ", ".join(map(_text, sorted(replaced)))

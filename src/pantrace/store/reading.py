@@ -1,4 +1,4 @@
-"""Reading a run directory: only what is committed, as of the moment the reading begins."""
+"""Reading a run directory: only what was committed when the reading began."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class StoredScore(Record, frozen=True, kw_only=True):
     sample: str
     epoch: int | None = None
     origin: str
-    """source: came with the sample; run: made by this run."""
+    """source: was in the recording; run: computed by this run."""
     score: Score
 
 
 OnDamage = Callable[[ReadError], None]
-"""Told of a part that cannot be read, which is then left out."""
+"""Called for each part that cannot be read, which is then left out."""
 
 
 def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDamage | None = None) -> Iterator[Result]:
-    """Samples as they came, in the order of the inputs, each with what the run made of it. A damaged part ends the
-    reading, unless somebody wants to be told of it."""
+    """Samples as they were read, in the order of the inputs, each with the results of the run. A damaged part is an
+    error, unless `on_damage` takes it."""
     parts = _fetched(folder, "samples", "scores", "decisions")
     decisions: dict[tuple[str, int], list[Decision]] = {}
     if with_decisions:
@@ -69,15 +69,14 @@ def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDama
 
 
 def _fetched(folder: Path, *tables: str) -> list[CommittedPart]:
-    """The parts that count. Of those that were left in a bucket, the files of these tables are fetched, several at a
-    time."""
+    """The parts that count. If they are in a bucket, the files of these tables are fetched, several at a time."""
     parts = committed_parts(folder / MANIFEST)
     bring_all(folder / PARTS / file.file for part in parts for name in tables if (file := part.file(name)) is not None)
     return parts
 
 
 def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:
-    """The results of one part as the rows that were written: whoever decided again later is not asked."""
+    """The results of one part as the rows that were written, without regard to later decisions."""
     found: dict[int, dict[str, list[tuple[Any, ...]]]] = {}
     for table, kind in PART_TABLES.items():
         names = list(columns(kind))
@@ -106,15 +105,15 @@ _OUTLINE = (
 
 
 def read_outlines(folder: Path) -> Iterator[Sample]:
-    """Samples with their scores, those that came with them and then those of the run, and with what the columns say of
-    case and outcome; without what the agent did, so that no recording is read."""
+    """Samples with their scores (those of the source, then those of the run) and with those fields of case and outcome
+    that have a column; without what the agent did, so that no recording has to be decoded."""
     for sample, made in read_scored(folder, patiently=False):
         yield msgspec.structs.replace(sample, scores=sample.scores + made)
 
 
 def read_scored(folder: Path, *, patiently: bool = True) -> Iterator[tuple[Sample, tuple[Score, ...]]]:
-    """The same samples with the scores that came with them, and beside each the scores of the run. `patiently`: parts
-    of earlier versions have no column for required evals, and are read whole for them."""
+    """The same samples with the scores of their source, and next to each the scores of the run. `patiently`: parts of
+    earlier versions have no column for required evals, so their samples are decoded for it."""
     for part in _fetched(folder, "samples", "scores"):
         scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
         for number, absent, outline in _outlines(folder, part, patiently=patiently):
@@ -125,13 +124,13 @@ def read_scored(folder: Path, *, patiently: bool = True) -> Iterator[tuple[Sampl
 
 
 Outline = tuple[int, str | None, Sample]
-"""A sample without scores, behind its number in the part and the text of what does not apply to it."""
+"""A sample's number in its part, the text of what does not apply to it, and the sample without scores."""
 
 
 def read_outline_tables(
     folder: Path, names: Sequence[str], listed: Collection[str]
 ) -> Iterator[tuple[list[Outline], Any]]:
-    """Part by part: its samples, and some columns of their scores as `read_tables` gives them."""
+    """For each part: its samples, and some columns of their scores as `read_tables` returns them."""
     tables = read_tables(folder, "scores", names, listed)
     for part, table in zip(_fetched(folder, "samples"), tables, strict=True):
         yield [*_outlines(folder, part, patiently=False)], table
@@ -167,7 +166,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _required_in(folder: Path, part: CommittedPart) -> dict[int, tuple[str, ...]]:
-    """What the samples of a part require, by number."""
+    """The required evals of a part's samples, by number."""
     rows = _records(folder, part, "samples", Sample, "number")
     return {number: (sample.case.required_evals if sample.case is not None else None) or () for number, sample in rows}
 
@@ -177,7 +176,7 @@ def _outcome(status: Any, reason: str | None, reward: float | None) -> Outcome |
 
 
 class _Groups:
-    """Rows by the number of their sample, of which a file has them in order: one sample's are in memory at a time."""
+    """Rows by the number of their sample. A file has them in this order, so only one sample's rows are in memory."""
 
     def __init__(self, rows: Iterator[tuple[Any, ...]]):
         self._groups = groupby(rows, key=itemgetter(0))
@@ -187,7 +186,7 @@ class _Groups:
         return next(((number, list(rows)) for number, rows in self._groups), None)
 
     def of(self, number: int) -> list[tuple[Any, ...]]:
-        """The rows of a sample, which must come later than that of the last question."""
+        """The rows of a sample; ask for samples in ascending order."""
         if self._next is None or self._next[0] != number:
             return []
         found = self._next[1]
@@ -196,7 +195,7 @@ class _Groups:
 
 
 def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
-    """All scores, those that came with the samples included; or those of these names."""
+    """All scores, including those of the source; or only those with these names."""
     only = ("name", wanted) if wanted is not None else None
     for part in _fetched(folder, "samples", "scores"):
         scores = _Groups(_records(folder, part, "scores", Score, "number", "origin", only=only))
@@ -209,19 +208,19 @@ def read_scores(folder: Path, wanted: Collection[str] | None = None) -> Iterator
 
 
 def read_decisions(folder: Path) -> Iterator[Decision]:
-    """Decisions that no later ones of the same profile have replaced."""
+    """Decisions that have not been replaced by later ones of the same profile."""
     return (decision for _, _, decision in _decisions(folder, _fetched(folder, "decisions")))
 
 
 def read_evaluated_profiles(folder: Path) -> tuple[str, ...]:
-    """Profiles of decisions that came with the samples, also where a gate has decided by the same name since."""
+    """Profiles by which the evaluation itself decided, even if a later gate decided again by the same name."""
     parts = [part for part in _fetched(folder, "decisions") if part.profile is None]
     found = {profile for part in parts for (profile,) in read_rows(folder, part, "decisions", "profile")}
     return tuple(sorted(found))
 
 
 def read_addresses(folder: Path) -> dict[str, list[Address]]:
-    """Where the samples of each id are, in reading order; ids as their column has them."""
+    """The addresses of the samples of each id, in reading order; ids as in their column."""
     found: dict[str, list[Address]] = {}
     for part in _fetched(folder, "samples"):
         for row in read_rows(folder, part, "samples", *_ADDRESS):
@@ -231,7 +230,7 @@ def read_addresses(folder: Path) -> dict[str, list[Address]]:
 
 
 def with_replaced_profiles(parts: list[CommittedPart]) -> Iterator[tuple[CommittedPart, frozenset[str]]]:
-    """Each part with the profiles whose decisions in it were made again later."""
+    """Each part, with the profiles whose decisions in it were replaced later."""
     again = [(each.profile, each.sequence) for each in parts if each.profile is not None]
     for part in parts:
         yield part, frozenset(profile for profile, sequence in again if sequence > part.sequence)
@@ -259,16 +258,16 @@ def _records(
     *names: str,
     only: tuple[str, Collection[str]] | None = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """Some columns of a table and behind them its records."""
+    """Some columns of a table, followed by the decoded record."""
     decode, most = msgspec.json.Decoder(kind).decode, limits().depth
     for row in read_rows(folder, part, table, *names, "json", only=only):
         json = row[-1]
-        # With few brackets it cannot be nested too deeply, so that most texts need no second look.
+        # Few brackets cannot be nested too deeply, so most texts do not need the slower reader, which counts depth.
         if json.count("{") + json.count("[") < most:
             try:
                 found = decode(json)
             except (msgspec.MsgspecError, UnicodeError):
-                pass  # a number that is not finite, or too large: read with patience
+                pass  # a number that is not finite, or too large: the slower reader below accepts it
             else:
                 yield (*row[:-1], found)
                 continue
@@ -279,15 +278,15 @@ def _records(
             msgspec.MsgspecError,
             AttributeError,
             ValueError,
-        ) as error:  # only where there is no hash to tell before
+        ) as error:  # only in old directories without hashes, or in forged ones
             file = part.file(table)
             assert file is not None
             raise damaged_part(folder / PARTS / file.file, str(error)) from None
 
 
 def read_tables(folder: Path, table: str, names: Sequence[str], listed: Collection[str] = ()) -> Iterator[Any]:
-    """Some columns of a table as Arrow has them, part by part; None for a part that has no rows of it. Texts of the
-    columns `listed` are places in a list of them."""
+    """Some columns of a table as Arrow tables, part by part; None for a part without rows of it. The columns `listed`
+    are dictionary-encoded."""
     for part in _fetched(folder, table):
         file = part.file(table)
         if file is None:
@@ -301,20 +300,20 @@ def read_tables(folder: Path, table: str, names: Sequence[str], listed: Collecti
 
 
 def _refuse_strange_numbers(path: Path, table: Any, samples: int) -> None:
-    """Samples are counted from 0 in each part; whoever makes room for them by their numbers relies on it."""
+    """Refuse numbers of samples that the part does not have: callers use them as indices into arrays."""
     if "number" not in table.column_names or not table.num_rows:
         return
     from pyarrow import compute
 
     ends = compute.min_max(table.column("number")).as_py()
     if ends["min"] < 0 or ends["max"] >= samples:
-        raise damaged_part(path, f"it speaks of sample {ends['max']:,}, and there are {samples:,}")
+        raise damaged_part(path, f"it has sample numbers {ends['min']:,} to {ends['max']:,}, but {samples:,} samples")
 
 
 def read_rows(
     folder: Path, part: CommittedPart, table: str, *names: str, only: tuple[str, Collection[str]] | None = None
 ) -> Iterator[tuple[Any, ...]]:
-    """Some columns of a part's table, or of those rows that have one of these texts in this column."""
+    """Some columns of a part's table; with `only`, just the rows that have one of these texts in this column."""
     file = part.file(table)
     if file is not None:
         path = folder / PARTS / file.file

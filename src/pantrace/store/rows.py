@@ -1,4 +1,4 @@
-"""Rows: what a run made of samples, on its way into the columns of the tables."""
+"""Rows: the results of a run, on their way into the columns of the tables."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from .schema import SampleRow, columns
 
 
 class Result(Record, frozen=True, kw_only=True):
-    """What a run made of one sample."""
+    """What a run computed for one sample."""
 
     sample: Sample
-    """As it was read, with the scores that came with it."""
+    """As it was read, with the scores of its source."""
     scores: tuple[Score, ...] = ()
-    """Those that the run made."""
+    """Those that the run computed."""
     decisions: tuple[Decision, ...] = ()
     text: bytes | None = None
-    """The sample in the native format, where it has been written already."""
+    """The sample in the native format, if it has been encoded already."""
 
 
 class Kept(Record, frozen=True, kw_only=True):
-    """The rows of a result that a part holds already: copied as they are, they stay the same to the letter."""
+    """The rows of a result from an existing part. They are copied unchanged, so they stay the same to the byte."""
 
     rows: dict[str, list[tuple[Any, ...]]]
-    """By table, each with all columns of it in their order."""
+    """By table; each row has all columns in their order."""
 
     @property
     def json(self) -> str:
-        """Its sample, in the native format."""
+        """Its sample in the native format."""
         (row,) = self.rows["samples"]
         found = row[_JSON]
         assert isinstance(found, str)
@@ -62,12 +62,12 @@ _JSON = list(columns(SampleRow)).index("json")
 
 
 def json_hash(json: str) -> str:
-    """The hash of one sample, by the text that is kept of it."""
+    """The hash of one sample, computed from its stored text."""
     return sha256(json.encode() + b"\n").hexdigest()
 
 
 class SampleTexts:
-    """Samples as they are kept, one after the other, and what their part is named by."""
+    """Samples as they will be stored, one after the other, and the hash that names their part."""
 
     def __init__(self) -> None:
         self._texts: list[bytes] = []
@@ -79,7 +79,9 @@ class SampleTexts:
         return len(self._texts)
 
     def add(self, sample: Sample) -> None:
-        """One more of them."""
+        """Add a sample."""
+        # Kept as text, which is needed anyway for the hash and the column: as objects, the garbage collector would
+        # scan all of them again and again.
         text = exact_json(sample)
         self._texts.append(text)
         self._digest.update(text)
@@ -96,15 +98,15 @@ class SampleTexts:
         return [sha256(text + b"\n").hexdigest() for text in self._texts]
 
     def texts(self, first: int, last: int) -> list[bytes]:
-        """Some of them."""
+        """A slice of the texts."""
         return self._texts[first:last]
 
 
 def sample_of(text: bytes) -> Sample:
-    """The sample that a text tells of."""
+    """The sample in such a text."""
     try:
         return _sample(text)
-    # NaN and Infinity are kept as they were recorded; only the patient reader takes them.
+    # NaN and Infinity are stored as they were recorded; only the slower reader accepts them.
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return from_exact_json(text, Sample)
 
@@ -174,11 +176,11 @@ class DecisionItem(NamedTuple):
 
 
 Items = dict[str, list[Any]]
-"""What waits to become rows, by table."""
+"""The material for rows that are still to be written, by table."""
 
 
 def take(items: Items, part: str, number: int, result: Result) -> int:
-    """Put a result into the items of each table; gives the length of its sample's JSON."""
+    """Put a result into the items of each table; returns the length of its sample's JSON."""
     sample = result.sample
     address = Address(part, number, sample.id, sample.epoch)
     trajectories = list(all_trajectories(sample.trajectory)) if sample.trajectory is not None else []
@@ -210,8 +212,9 @@ def _steps(address: Address, trajectories: list[Trajectory]) -> Iterator[StepIte
 
 def _calls(address: Address, trajectories: list[Trajectory]) -> Iterator[CallItem]:
     for place, trajectory in enumerate(trajectories):
-        # Calls of simulated users and graders, too: the table holds what was recorded, metrics choose from it.
+        # Including calls of simulated users and graders: the table has what was recorded, and metrics choose from it.
         pairs = call_pairs(trajectory, agent_only=False)
+        # By identity: steps may have no id, and two of them can be equal.
         indices = {id(step): index for index, step in enumerate(trajectory.steps)} if pairs else {}
         for number, pair in enumerate(pairs):
             yield CallItem(address, place, indices[id(pair.step)], number, pair)
@@ -220,11 +223,11 @@ def _calls(address: Address, trajectories: list[Trajectory]) -> Iterator[CallIte
 def _scores(
     address: Address, stored: tuple[Score, ...], ours: tuple[Score, ...], *, briefly: bool = True
 ) -> tuple[list[ScoreItem], str | None]:
-    """Each score once: one of ours that says exactly what came with the sample is not said again. `briefly`: those that
-    only say that they do not apply as a text."""
+    """Each score once: a score of ours that equals one of the source is left out. `briefly`: scores that only say that
+    they do not apply become a text."""
     found: list[ScoreItem] = []
     seen: set[bytes] = set()
-    # Of two scores of one name, only whole ones can be told to be the same.
+    # If the source has a score of the same name, both are compared as full JSON, so that equal ones are stored once.
     names = {score.name for score in stored}
     absent: list[Placed] = []
     place = 0
@@ -242,7 +245,7 @@ def _scores(
             continue
         place += 1
     text = absent_text(absent)
-    # SQL could not read the short text (an escape in a reason): all of them become rows, as their places count.
+    # SQL could not read the text (an escape in a reason): then all of them become rows, because positions matter.
     if absent and text is None:
         return _scores(address, stored, ours, briefly=False)
     return found, text

@@ -1,4 +1,4 @@
-"""`run.json`: what a run directory is, and whose."""
+"""`run.json`: the header of a run directory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MANIFEST = "manifest.sqlite"
 LOCK = "lock"
 PARTS = "parts"
 LABELS = "labels.jsonl"
-"""What people say of the samples; only ever added to."""
+"""Labels that people gave to the samples; only ever appended to."""
 RECORDINGS = "recordings"
-"""What agents did that were run into this directory."""
+"""Recordings of the agents that `pantrace run` started."""
 WORKSPACES = "workspaces"
-"""Where they do it, while they run."""
+"""Working directories of these agents while they run."""
 FILES = (RUN, LOCK, f"{MANIFEST}*", f"{PARTS}/*", LABELS)
-"""Patterns of what a run directory is made of."""
+"""Patterns of the files of a run directory."""
 
 
 class RunFile(Record, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class RunFile(Record, frozen=True, kw_only=True):
     plan: str
     run: RunHeader = RunHeader()
     sha256: str | None = None
-    """Of all the rest; None in directories that were written before there were hashes."""
+    """Of everything else; None in directories from before there were hashes."""
 
 
 class _Version(msgspec.Struct):
@@ -51,15 +51,15 @@ class _Version(msgspec.Struct):
 
 
 def is_run_directory(path: str | Path) -> bool:
-    """Whether a path is a run directory, of any version. One that has lost one of its three things is still one: it can
-    be renewed."""
+    """Whether a path is a run directory, of any version. If one of its three components is missing it still counts,
+    because it can be repaired."""
     folder = path_at(path)
     signs = ((folder / MANIFEST).is_file(), (folder / PARTS).is_dir())
     return sum((*signs, any(signs) and is_run_file(folder / RUN, _Version))) >= 2
 
 
 def is_run_file(path: Path, kind: type[Any]) -> bool:
-    """Whether a file is the `run.json` of a run directory: any that has a version, or one of this kind."""
+    """Whether a file is the `run.json` of a run directory, by the fields of this kind."""
     if not path.is_file():
         return False
     try:
@@ -80,6 +80,7 @@ def read_run_file(folder: Path) -> RunFile:
         raise _damaged(path, "it is missing")
     data = files.read_all(path)
     try:
+        # The version before the rest: a newer layout may have fields of other types, and is not damaged.
         version = from_exact_json(data, _Version).store
         if not _is_as_written(data):
             raise _damaged(path, "it is not what was written")
@@ -96,7 +97,7 @@ def read_run_file(folder: Path) -> RunFile:
 
 
 def _is_as_written(data: bytes) -> bool:
-    """Whether the file has the hash that it gives itself, whatever its version; one without a hash is believed."""
+    """Whether the file matches the hash inside it, whatever its version. A file without a hash is trusted."""
     plain = decode(data)
     given = plain.pop("sha256", None)
     return given is None or given == sha256(exact_json(plain)).hexdigest()
@@ -112,7 +113,7 @@ class DamagedRunFile(ReadError):
 
 def write_run_file(folder: Path, content: RunFile) -> None:
     """Replace `run.json` in one step."""
-    # Hashed as it will be read: a header may hold 1 where the model says 1.0.
-    told = from_exact_json(exact_json(msgspec.structs.replace(content, sha256=None)), RunFile)
-    sealed = msgspec.structs.replace(told, sha256=sha256(exact_json(told)).hexdigest())
+    # Hashed as it will be read back: a header may contain 1 where the model says 1.0.
+    as_read = from_exact_json(exact_json(msgspec.structs.replace(content, sha256=None)), RunFile)
+    sealed = msgspec.structs.replace(as_read, sha256=sha256(exact_json(as_read)).hexdigest())
     replace_file(folder / RUN, exact_json(sealed, indent=2) + b"\n")

@@ -301,7 +301,7 @@ SCORE_WORDS: dict[str, frozenset[str]] = {
     "better": frozenset({"higher", "lower"}),
     "maker_kind": frozenset({"stored", "check", "rubric", "human"}),
 }
-"""Columns of scores that know a few words only; readers of columns rely on them."""
+"""Columns of scores that contain only these words; readers rely on it."""
 
 
 class DecisionRow(Addressed, frozen=True, kw_only=True, gc=False):
@@ -341,13 +341,14 @@ VIEWS: dict[str, str] = {
             value_type, scale_low, scale_high, better
         from counted where named is null and value is not null
     """,
+    # Repeats are averaged within the case first, so that a case that was run more often does not count more.
     "case_means": """
         select run, measure, maker_kind, case_id, avg(value) as value, count(*) as repeats
         from measures group by run, measure, maker_kind, case_id
     """,
 }
-"""Views over the tables: a row for each score, one for each number, and the mean of each case over its repeats. The
-mean of a measure is that of its `case_means`."""
+"""Views over the tables: a row for each score, a row for each number, and the mean of each case over its repeats. The
+mean of a measure is the mean of its `case_means`."""
 
 PART_TABLES: dict[str, type[Addressed]] = {
     "samples": SampleRow,
@@ -356,7 +357,7 @@ PART_TABLES: dict[str, type[Addressed]] = {
     "scores": ScoreRow,
     "decisions": DecisionRow,
 }
-"""Tables that lie in parts, a Parquet file each."""
+"""Tables that are stored in parts, each as a Parquet file."""
 
 TABLES: dict[str, type[Record]] = {"runs": RunRow, **PART_TABLES}
 

@@ -1,4 +1,5 @@
-"""Columns of the tables: each made in one go of the items that wait, so that no row is ever put together."""
+"""Columns of the tables, each built in one go from the waiting items. Rows are never built: they were the largest cost
+of `eval`."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from .json_text import column_json, number_text
 from .rows import Address, CallItem, DecisionItem, SampleItem, ScoreItem, StepItem
 
 Columns = dict[str, Sequence[Any]]
-"""Values by name of column; all of the same length."""
+"""Values by column name; all of the same length."""
 
 
 def _fields(records: Iterable[Any], **fields: str) -> Columns:
-    """Column = field of each record; null where there is no record."""
+    """A column for each named field of the records; null if there is no record."""
     found: Columns = {}
     records = list(records)
     for column, name in fields.items():
@@ -53,6 +54,7 @@ def sample_columns(items: Sequence[SampleItem]) -> Columns:
         **_addressed(addresses),
         **_fields(cases, case_id="id", scenario="scenario", question="question", goal="goal", reference="reference"),
         **_fields(cases, profile="profile", contract="contract"),
+        # "[]" and not null for none: null means that the part is of an earlier version.
         "required_evals": [
             column_json(each.required_evals) if each is not None and each.required_evals else "[]" for each in cases
         ],
@@ -169,7 +171,7 @@ def score_columns(items: Sequence[ScoreItem]) -> Columns:
 
 
 _EXACT = 1 << 53
-"""Integers up to here are exact as a double."""
+"""Integers up to this one are exact as a double."""
 
 
 def _value(score: Score) -> tuple[float | None, str | None, str | None]:
@@ -180,6 +182,7 @@ def _value(score: Score) -> tuple[float | None, str | None, str | None]:
     if isinstance(value, bool):
         return float(value), "boolean", None
     if isinstance(value, str):
+        # A judge of ours may use the same letters with another meaning.
         stored = score.maker is None or score.maker.kind == "stored"
         return GRADES.get(value) if stored else None, "text", value
     if isinstance(value, int):
@@ -207,4 +210,4 @@ COLUMNS: dict[str, Callable[[Any], Columns]] = {
     "scores": score_columns,
     "decisions": decision_columns,
 }
-"""How the items of each table become its columns."""
+"""The function that turns the items of each table into its columns."""

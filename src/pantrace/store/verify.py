@@ -1,7 +1,7 @@
 """Whether the files of a run are as they were written.
 
-Hashing costs about 0.7 s for a gigabyte, so a process hashes a file once, and again only when its size, times or inode
-have changed."""
+Hashing takes about 0.7 s per gigabyte, so a process hashes a file once, and again only if its size, times or inode have
+changed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _hashes: dict[str, tuple[tuple[int, ...], str]] = {}
 _unverified: set[Path] = set()
 
 _TICK = 100_000_000
-"""Nanoseconds. Two changes within one tick of the file system's clock carry the same time, so a file that changed a
-moment ago is not remembered."""
+"""Nanoseconds. Two changes within one tick of the file system's clock have the same time, so the hash of a file that
+changed a moment ago is not remembered."""
 
 
 def file_hash(path: Path) -> str:
@@ -40,8 +40,8 @@ def file_hash(path: Path) -> str:
 
 
 def damage(path: Path, file: PartFile, *, hashed: bool = True) -> str | None:
-    """What is wrong with a file of a part; None when it is as it was written. Without `hashed` only its size is
-    looked at, and so it is of a file that was left in its bucket."""
+    """What is wrong with a file of a part; None if it is as it was written. Without `hashed`, and for a file that is
+    still in its bucket, only the size is checked."""
     try:
         size = path.stat().st_size
         if size != file.bytes:
@@ -62,7 +62,7 @@ def damage(path: Path, file: PartFile, *, hashed: bool = True) -> str | None:
 
 
 def check(path: Path, file: PartFile, *, hashed: bool = True) -> None:
-    """A ReadError when a file is not as it was written. One that was left in its bucket is fetched to be read."""
+    """A ReadError if a file is not as it was written. A file that is still in its bucket is fetched."""
     if hashed:
         bring(path)
     if why := damage(path, file, hashed=hashed):
@@ -70,16 +70,15 @@ def check(path: Path, file: PartFile, *, hashed: bool = True) -> None:
 
 
 def damaged_part(path: Path, why: str) -> ReadError:
-    """A part that counts and cannot be read, with the way out."""
+    """The error for a part that counts but cannot be read, with what to do about it."""
     return ReadError(f"this part of the run is damaged: {why}", path=str(path), remedy=renewal(path.parent.parent))
 
 
 def unverified() -> list[Path]:
-    """The run directories of which this process has read files without a hash: they were written before parts had
-    one."""
+    """Run directories of which this process has read files without a hash, from before parts had one."""
     return sorted(_unverified)
 
 
 def now_verified(folder: Path) -> None:
-    """Every file of a run directory has a hash from now on."""
+    """Record that every file of a run directory has a hash now."""
     _unverified.discard(folder)

@@ -1,4 +1,4 @@
-"""The viewer: recordings and results as pages. One front end, two doors: a file that holds its data, and a server."""
+"""The viewer: recordings and results as pages. One front end, for a file that contains its data and for a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes: why samples failed, as `pantrace diagnose` says it, with the rows at which it shows."""
+"""Causes: why samples failed, as in `pantrace diagnose`, with the rows that show it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .rows import Row
 from .shown import ShownSample
 
 LISTED = 6
-"""Findings that the page of a sample names."""
+"""Findings that a sample's page lists."""
 VARIANTS = 4
-"""Wordings of one error that a group names."""
+"""Variants of one error that a group lists."""
 
 
 class Causes:
-    """What went wrong, sample by sample; grouped when all have been seen."""
+    """What went wrong, sample by sample; grouped at the end."""
 
     def __init__(self) -> None:
         self._tally = Tally()
@@ -28,8 +28,9 @@ class Causes:
         """Number of a sample and of a step in it -> the row that shows the step."""
 
     def add(self, number: int, shown: ShownSample, rows: Sequence[Row]) -> list[dict[str, Any]]:
-        """Look at one more sample; gives what its page says of it."""
+        """Diagnose one more sample; returns what its page shows."""
         sample = shown.sample
+        # `diagnose` takes the recording's own scores and those of the evaluation separately.
         brought = len(sample.scores) - shown.made
         stored = msgspec.structs.replace(sample, scores=sample.scores[:brought])
         found = diagnose_sample(stored, sample.scores[brought:], shown.decisions, number=number)
@@ -41,13 +42,14 @@ class Causes:
         row_of = {numbers[id(step)]: at for at, row in enumerate(rows) for step in (row.step, *row.answers)}
         told = []
         for each in found.findings:
-            # The page has the source's own words already.
+            # The page shows the source's own message already.
             if each.cause == "stated":
                 continue
             row = row_of.get(each.place.step) if each.place is not None else None
             if row is not None and each.place is not None:
                 self._rows[(number, each.place.step)] = row
             told.append({"title": _title(each), "detail": each.detail[:400], "row": row, "mended": each.mended})
+        # Errors that the agent recovered from come last: they are rarely the cause.
         told.sort(key=lambda each: bool(each["mended"]))
         return told[:LISTED]
 

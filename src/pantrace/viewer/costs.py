@@ -1,25 +1,10 @@
-"""What a sample cost: as its recording reports it, else what its tokens cost by the price table."""
+"""What each model call cost: as its recording reports it, otherwise by the price table."""
 
 from __future__ import annotations
 
 from pantrace.catalog import catalog, cost_usd
 from pantrace.matching.recorded_data import recording_of
-from pantrace.metrics.metric import Measurement
-from pantrace.metrics.token_usage import Settings, token_usage
-from pantrace.model import Sample, Trajectory, Usage, all_trajectories
-
-
-def cost_of(sample: Sample, usage: Usage | None) -> tuple[float | None, bool]:
-    """Dollars for a sample with its sub-agents, and whether they are estimated; None where neither is known."""
-    if usage is None:
-        return None, False
-    if usage.cost_usd is not None:
-        return usage.cost_usd, False
-    found = token_usage.measure(sample, Settings())
-    # The metric never mixes: a cost of the table is one of which every call has a price.
-    if isinstance(found, Measurement) and isinstance(found.value, float):
-        return found.value, True
-    return None, False
+from pantrace.model import Trajectory, all_trajectories
 
 
 def costs_of_steps(trajectory: Trajectory, *, estimated: bool) -> dict[int, float]:
@@ -29,7 +14,7 @@ def costs_of_steps(trajectory: Trajectory, *, estimated: bool) -> dict[int, floa
         usages = ((step, step.usage) for step in steps)
         return {id(step): usage.cost_usd for step, usage in usages if usage is not None and usage.cost_usd is not None}
     found = {}
-    # A call that names no model is one of its agent's, as for the metric: the sum is the same.
+    # A call without a model counts for its agent's model, as in the metric, so that both sums are the same.
     for name, step, usage in recording_of(trajectory).model_calls:
         model = catalog().find(name) if name else None
         if model is not None and (usage.input is not None or usage.output is not None):

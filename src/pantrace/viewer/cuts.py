@@ -1,6 +1,6 @@
-"""Cuts: what is too large for a page, or cannot be said in a browser's JSON, is taken out of it and named beside it.
+"""Cuts: values that are too large for a page, or that a browser's JSON cannot represent, are taken out and listed.
 
-Beside it, not in its place: a recording could hold whatever stood there, and pass for something of ours."""
+They are listed next to the data, not replaced by a marker: a recording could contain the same marker and imitate it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from pantrace.wire.json import NonFinite
 
 LONGEST = 32_768
-"""Characters of a text that stand in the page itself."""
+"""Characters of a text that stay in the page itself."""
 LEFT = 4_096
 """Characters that are left of a longer one."""
 EXACT = 2**53
-"""Beyond it a browser rounds whole numbers."""
+"""From here on a browser rounds whole numbers."""
 _DATA_URI = re.compile(r"data:(image/(?:png|jpeg|gif|webp));base64,([A-Za-z0-9+/=\s]+)")
 
 Keep = Callable[[bytes, str], str]
-"""Keeps bytes of a kind (text, image/png …) apart and says under which key."""
+"""Stores bytes of a kind (text, image/png …) separately and returns their key."""
 Cut = tuple[list[str | int], dict[str, Any]]
 
 
@@ -41,6 +41,7 @@ def _without(value: Any, path: list[str | int], cuts: list[Cut], keep: Keep) -> 
     if isinstance(value, NonFinite):
         cuts.append((path, {"number": value.literal}))
         return None
+    # JSON.parse would round it silently, and an id would look right but be another one.
     if isinstance(value, int) and not -EXACT < value < EXACT:
         cuts.append((path, {"number": str(value)}))
         return None
@@ -48,6 +49,7 @@ def _without(value: Any, path: list[str | int], cuts: list[Cut], keep: Keep) -> 
 
 
 def _text(text: str, path: list[str | int], cuts: list[Cut], keep: Keep) -> str:
+    # Inline pictures would otherwise be shown as megabytes of base64.
     if text.startswith("data:image/") and (found := _DATA_URI.fullmatch(text)) and (data := unpacked(found[2])):
         cuts.append((path, {"image": keep(data, found[1]), "mime": found[1], "bytes": len(data)}))
         return ""
@@ -59,7 +61,7 @@ def _text(text: str, path: list[str | int], cuts: list[Cut], keep: Keep) -> str:
 
 
 def unpacked(text: str) -> bytes | None:
-    """The bytes of base64; None when it is none."""
+    """The bytes of base64; None if it is not base64."""
     try:
         return base64.b64decode(text, validate=False)
     except (binascii.Error, ValueError):
@@ -70,7 +72,7 @@ _MAGIC = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), 
 
 
 def picture_kind(data: bytes) -> str | None:
-    """The kind of a picture that browsers show and that can hold no script; None for all else, SVG included."""
+    """The type of a picture that browsers show and that cannot contain a script; otherwise None, also for SVG."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for magic, kind in _MAGIC if data.startswith(magic)), None)

@@ -1,11 +1,12 @@
-"""Labels: what people say of samples in the viewer, kept in the run directory with who and when.
+"""Labels: how people judge samples in the viewer, stored in the run directory with their name and the time.
 
-Kept as lines that are only ever added, so that no label is lost when two people label at once; the last of a person
-for a sample counts. `pantrace calibrate --labels` reads what `export` writes."""
+Lines are only ever added, so that no label is lost when two people label at once. A person's last label for a sample
+counts. `pantrace calibrate --labels` reads what `export` writes."""
 
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import math
 import os
@@ -26,7 +27,7 @@ LONGEST = 10_000
 
 
 class Label(Record, frozen=True, kw_only=True):
-    """What one person says of one sample."""
+    """One person's label of one sample."""
 
     sample: str
     """Its key in the table: the id, with its epoch where there are several."""
@@ -37,7 +38,7 @@ class Label(Record, frozen=True, kw_only=True):
     comment: str = ""
     tag: str = ""
     step: str | None = None
-    """The step it speaks of, by its id or its number (#7) in the recording; None: the whole sample."""
+    """The step that it is about, by its id or its number (#7) in the recording; None: the whole sample."""
     by: str = ""
     at: float = 0.0
 
@@ -60,17 +61,23 @@ def checked(body: Any, *, by: str, sample: str, id: str, epoch: int | None) -> L
 
 
 def keep(folder: Path, label: Label) -> None:
-    """Add a label. One write of one line: two servers do not mix theirs."""
-    descriptor = os.open(folder / LABELS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    """Add a label. One write for one line, so that two servers cannot mix theirs."""
+    descriptor = os.open(folder / LABELS, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        os.write(descriptor, encode(label) + b"\n")
+        size = os.fstat(descriptor).st_size
+        # Half a line that a full disk left must not spoil this one.
+        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        line = b"\n" * torn + encode(label) + b"\n"
+        if os.write(descriptor, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        # A label is a person's work: it must survive a crash of the machine.
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
 def kept(folder: Path) -> list[Label]:
-    """All labels, the last of each person for a sample; lines that are none are passed over."""
+    """All labels, the last of each person for a sample; other lines are skipped."""
     found: dict[tuple[str, str | None, str], Label] = {}
     try:
         lines = read_unreported(folder / LABELS).splitlines()
@@ -80,6 +87,7 @@ def kept(folder: Path) -> list[Label]:
         try:
             label = msgspec.json.decode(line, type=Label)
         except (msgspec.DecodeError, UnicodeDecodeError):
+            # A line that was cut off by a crash must not hide all other labels.
             continue
         found[(label.sample, label.step, label.by)] = label
     return list(found.values())
@@ -91,8 +99,10 @@ def export(labels: list[Label]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["sample", "epoch", "label"])
     for each in labels:
+        # Labels of single steps are left out: `calibrate` compares scores of whole samples.
         said = each.label if each.label is not None else each.score
         if said is not None and each.step is None:
             cells = [each.id, "" if each.epoch is None else each.epoch, said]
+            # Ids come from recordings: a spreadsheet must not run one that begins with "=".
             writer.writerow([escape_formula(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue()

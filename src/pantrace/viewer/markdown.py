@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import Any
 
+from pantrace.wire.plural import few
+
 from .pack import until_broken
 from .rows import rows_of
 from .sample_page import counts_of, title_of
@@ -19,7 +21,7 @@ _MEANING = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
 def as_markdown(shown: Shown) -> tuple[str, int]:
-    """The page, and how many samples it tells of."""
+    """The report, and its number of samples."""
     lines = [f"# {_plain(shown.title)}", ""]
     samples = 0
     for run in shown.runs:
@@ -54,18 +56,19 @@ def _run(run: ShownRun, *, alone: bool) -> tuple[list[str], int]:
 
 
 def _facts(table: Table) -> str:
-    parts = [f"**{len(table.keys):,} samples**"]
+    parts = [f"**{few(len(table.keys), 'sample')}**"]
     names = {"none": "without an outcome", "unscored": "not scored", "limit": "stopped by a limit"}
     parts += [f"{count:,} {names.get(name, name)}" for name, count in table.statuses.most_common()]
     if (tokens := table.total("tokens")) is not None:
         parts.append(f"{tokens:,} tokens")
     if (cost := table.total("cost")) is not None:
+        # Marked: the sum is partly ours, from the price table.
         parts.append(f"about ${cost:.2f} (estimated)" if table.total("estimated") else f"${cost:.2f}")
     return " · ".join(parts)
 
 
 def _number(value: float) -> str:
-    """17,700 and not 1.77e+04; three digits of what is small."""
+    """17,700 and not 1.77e+04; three digits for small numbers."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
 
@@ -85,7 +88,8 @@ def _failures(table: Table) -> list[str]:
     if counts:
         lines += ["Why samples did not pass:", ""]
         lines += [f"- {count} × {_plain(words[reason])}" for reason, count in counts.most_common(REASONS)] + [""]
-    lines += [f"<details><summary>{len(bad):,} samples did not pass</summary>", ""]
+    # Folded: a pull request with twenty rows of failures would hide everything below it.
+    lines += [f"<details><summary>{few(len(bad), 'sample')} did not pass</summary>", ""]
     lines += ["| sample | outcome | task | errors |", "|---|---|---|--:|"]
     errors = content.get("errors") or [None] * content["size"]
     for place in bad[:LISTED]:
@@ -114,7 +118,8 @@ def _estimate(found: dict[str, Any] | None) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text of a recording as nothing but text: no markup, no mention, one line."""
+    """A text of a recording as plain text in one line, without markup and without mentions."""
     one_line = " ".join(text.split())
     visible = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in one_line)
+    # A pull request comment would otherwise notify people whom a recording names with @.
     return _MEANING.sub(r"\\\1", visible).replace("@", "@\N{ZERO WIDTH NON-JOINER}")

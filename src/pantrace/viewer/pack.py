@@ -1,4 +1,4 @@
-"""Packing: runs become blocks, each small enough to be unpacked while a person waits."""
+"""Packing: runs become blocks, each small enough to be unpacked quickly."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .spool import Kind, Spool
 from .table import Table, status_of
 
 ROWS, BYTES = 100, 262_144
-"""A block holds at most so many rows of one sample and about so many bytes of JSON."""
+"""Maximum rows of one sample in a block, and its approximate size in bytes of JSON."""
 FIRST_ROWS, FIRST_BYTES = 20, 65_536
-"""The same for the first block of a long sample: what is seen first must not wait for more."""
+"""The same for the first block of a long sample, which is smaller so that the first screen appears quickly."""
 HEADS = 60
-"""Rows of a long sample that outline and steps show until the short words about all of them are unpacked."""
+"""Rows of a long sample that the outline shows until the summaries of all rows are unpacked."""
 INDEX = "index"
 
 
 class Packer:
-    """Puts runs into a spool. `prefix` keeps the keys of one packing apart from those of the next."""
+    """Puts runs into a spool. `prefix` makes the keys of one packing differ from those of the next."""
 
     def __init__(self, spool: Spool, prefix: str = ""):
         self._spool = spool
@@ -42,7 +42,7 @@ class Packer:
         """The block of each kind that is being filled: its key, its content, its size."""
 
     def pack(self, shown: Shown) -> dict[str, Any]:
-        """All runs, and the index that leads to them; the index is in the spool under its own name."""
+        """Pack all runs; returns the index of their blocks, which is also in the spool under its own name."""
         runs = [self._run(run, number) for number, run in enumerate(shown.runs)]
         index = {
             "version": 1,
@@ -58,7 +58,8 @@ class Packer:
         return index
 
     def put_index(self, index: dict[str, Any]) -> None:
-        """Keep the index, and what names this report among others."""
+        """Store the index, with an id of this report."""
+        # The browser remembers settings per report by this id, so it must not change when a report is made again.
         index["id"] = hashlib.sha256(encode([run["name"] for run in index["runs"]])).hexdigest()[:12]
         self._spool.put(INDEX, encode(index), "index")
 
@@ -101,12 +102,13 @@ class Packer:
         key = table.key_for(shown)
         rows, branches = rows_of(sample.trajectory, sample.expected) if sample.trajectory is not None else ([], [])
         counts = counts_of(sample, rows)
+        # Steps of samples that passed are in blocks of their own, which a smaller report can leave out.
         kind: Kind = "passed" if status_of(shown, counts.get("outcome")) == "passed" else "steps"
         source = sample.trajectory.source.path if sample.trajectory and sample.trajectory.source else None
         page = page_of(shown, key, rows, branches)
         page["findings"] = causes.add(len(table.keys), shown, rows)
         page["chunks"] = self._chunks(rows, kind, pictures, source)
-        # Short words and small numbers by the thousand: nothing to cut out.
+        # Thousands of short texts and small numbers: there is nothing to cut, and looking would cost time.
         heads = page.pop("heads")
         if len(rows) > 4 * HEADS:
             page["rest"] = self._key("h")
@@ -121,7 +123,7 @@ class Packer:
     def _chunks(
         self, rows: Sequence[Row], kind: Kind, pictures: Pictures, source: str | None
     ) -> list[tuple[int, int, str, str]]:
-        """Rows in blocks: first row, behind the last row, key of the block, name in the block."""
+        """Rows in blocks: first row, end (exclusive), key of the block, name in the block."""
         chunks: list[tuple[int, int, str, str]] = []
         waiting: list[bytes] = []
         first = size = 0
@@ -130,6 +132,7 @@ class Packer:
             data = encode(self._row(row, pictures, source))
             if waiting and (len(waiting) >= most or size + len(data) > largest):
                 chunks.append(self._chunk(kind, first, waiting))
+                # Closed at once, although not full: the next sample's rows would make the first screen wait.
                 if largest == FIRST_BYTES:
                     self._close(kind)
                 first, waiting, size = place, [], 0
@@ -181,8 +184,9 @@ class Packer:
         return f"{self._prefix}{letter}{self._count:x}"
 
     def _keep(self, data: bytes, kind: str) -> str:
-        """Keep a long text or a picture in a block of its own; the same picture only once."""
+        """Store a long text or a picture in a block of its own; the same one only once."""
         digest = hashlib.sha256(data).digest()
+        # GUI agents repeat the same screenshot in many steps.
         if (known := self._images.get(digest)) is not None:
             return known
         key = self._images[digest] = self._key("x")
@@ -190,7 +194,7 @@ class Packer:
         return key
 
     def _add(self, kind: Kind, name: str, data: bytes) -> str:
-        """Put JSON under a name into the block that is open; gives the key of the block."""
+        """Put JSON under a name into the open block; returns the key of the block."""
         key, content, size = self._open.get(kind) or (self._key("b"), {}, 0)
         if content and size + len(data) > BYTES:
             self._close(kind)
@@ -210,11 +214,11 @@ class Packer:
 
 
 def until_broken(run: ShownRun, trouble: list[str]) -> Iterator[ShownSample]:
-    """The samples of a run; where reading ends in an error, those before it and a note."""
+    """The samples of a run. If reading fails, the samples before the error, and a note."""
     try:
         yield from run.samples
     except MissingExtra:
-        raise  # nothing of it can be read until that is installed: a page without samples would hide it
+        raise  # nothing can be read until the extra is installed, and a page without samples would hide that
     except PantraceError as error:
         trouble.append(f"The rest of this run could not be read: {error}")
 

@@ -1,4 +1,4 @@
-"""The page itself: style and program in one document, allowed by their hashes and nothing else."""
+"""The page itself: one document with style and program, which its policy allows by their hashes only."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ PROGRAM = (
     "scores.js", "expected.js", "outline.js", "transcript.js", "sample_page.js", "charts.js", "plots.js",
     "measures.js", "failures.js", "run_page.js", "runs_page.js", "compare_page.js", "compare_many.js", "app.js",
 )  # fmt: skip
-"""Modules in the order of who needs whom. Joined into one script, since pages from file:// cannot load modules."""
+"""Modules, each after those it needs. Joined into one script, since pages from file:// cannot load modules."""
 
 STYLES = ("frame.css", "transcript.css", "texts.css", "panels.css", "tables.css", "media.css")
-"""In the order in which later rules overrule earlier ones."""
+"""Later rules override earlier ones."""
 
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _SPACE = re.compile(r"^(?:[ \t]*//.*\n|[ \t]+|\n)", re.MULTILINE)
-"""Comments that have a line of their own, and indentation: a fifth of the program, for nobody who opens a report."""
+"""Comments on lines of their own, and indentation: a fifth of the program, and useless in a report."""
 _SPACE_OF_STYLE = re.compile(r"\s*(?:/\*.*?\*/\s*)*([{};])\s*", re.DOTALL)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|let|class) )", re.MULTILINE)
 
 
 @cache
 def program() -> str:
-    """All modules as one script that runs where it stands: a module would wait until more of the document is read."""
+    """All modules as one script that runs at once; a module would wait until more of the document is read."""
     own = (_SPACE.sub("", _EXPORT.sub("", _IMPORT.sub("", _file(name)))) for name in PROGRAM if "/" not in name)
-    # Libraries wait in functions: what they prepare takes longer than the first screen, which seldom needs them.
+    # Libraries are wrapped in functions: their start-up takes longer than the first screen, which rarely needs them.
     libraries = (f"function load{Path(name).stem.title()}() {{\n{_file(name)}\n}}" for name in PROGRAM if "/" in name)
     joined = "\n".join([*libraries, *own])
     return f"(() => {{'use strict';\n{joined}\n}})();"
@@ -46,14 +46,16 @@ def style() -> str:
 
 
 def policy(*, served: bool = False) -> str:
-    """The content security policy: this script, this style, pictures made from data, and nothing from anywhere."""
+    """The content security policy: this script, this style, pictures made from data, nothing from the network."""
     rules = {
         "default-src": "'none'",
         "script-src": _hash(program()),
         "style-src": _hash(style()),
         "img-src": "data: blob:",
+        # Without these two, injected markup could send a form, or redirect all relative links.
         "base-uri": "'none'",
         "form-action": "'none'",
+        # Texts of a recording are hostile: with these two, no code path can turn a string into HTML or a script.
         "require-trusted-types-for": "'script'",
         "trusted-types": "'none'",
     }
@@ -63,7 +65,7 @@ def policy(*, served: bool = False) -> str:
 
 
 def template() -> Any:
-    """The document around all that."""
+    """The HTML document."""
     from jinja2 import Environment
 
     return Environment(autoescape=True).from_string(_file("page.html"))

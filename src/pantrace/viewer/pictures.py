@@ -1,4 +1,4 @@
-"""Pictures of a recording: inline, or files beside it, and never a file elsewhere."""
+"""Pictures of a recording: inline, or files next to it; no other file is ever opened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from .cuts import Cut, Keep, picture_kind, unpacked
 
 LARGEST = 50_000_000
-"""Bytes of a picture that is still taken in."""
+"""Maximum bytes of a picture."""
 
 
 class Pictures:
@@ -21,7 +21,7 @@ class Pictures:
         self._keep = keep
 
     def in_step(self, step: dict[str, Any], source: str | None) -> list[Cut]:
-        """The pictures of a step as plain data, taken out of it, each with the place where it was."""
+        """Take the pictures out of a step (as plain data); each with its place."""
         cuts: list[Cut] = []
         for place, part in enumerate(step.get("parts", ())):
             if part.get("type") == "media":
@@ -44,15 +44,17 @@ class Pictures:
         return [([*path, "picture"], {"image": self._keep(data, kind), "mime": kind, "bytes": len(data)})]
 
     def _file(self, uri: str, source: str | None) -> bytes | None:
+        # Nothing is fetched from the network: a recording could otherwise learn who opens it, and when.
         if "://" in uri and not uri.startswith("file://"):
             return None
         names = PurePosixPath(unquote(uri.removeprefix("file://")).replace("\\", "/")).parts
+        # A path that climbs up would leave the folder that the user named.
         if ".." in names or not names:
             return None
         names = tuple(name for name in names if name != "/")
         beside = [Path(source).resolve().parent] if source else []
         for folder in [*(each for each in beside if self._is_given(each)), *self._roots]:
-            # Recordings are moved about: a path written elsewhere often ends in one that is here.
+            # Recordings are moved: a path from another machine often ends in one that exists here.
             for start in range(len(names)):
                 found = folder.joinpath(*names[start:])
                 if (data := self._content(found)) is not None:
@@ -64,6 +66,7 @@ class Pictures:
 
     def _content(self, path: Path) -> bytes | None:
         try:
+            # Resolved before the check: a symbolic link next to the recording may lead to any file.
             real = path.resolve(strict=True)
             status = real.stat()
             if not self._is_given(real) or not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:

@@ -1,4 +1,4 @@
-"""The report: one HTML file that holds its data and opens anywhere, without a server and without a network."""
+"""The report: one HTML file that contains its data and opens without a server or a network."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _DROPPED: tuple[tuple[Kind, str], ...] = (
     ("text", "long texts (their beginnings are here)"),
     ("passed", "the steps of samples that passed"),
 )
-"""What a report can do without, the least needed first."""
+"""What a smaller report leaves out, the least important first."""
 PLAIN = 131_072
-"""Bytes up to which a block of the first screen stands in the document as it is."""
+"""Maximum bytes of a block of the first screen that is not compressed."""
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """A block as it stands in the document."""
+    """A block in the document."""
 
     key: str
     mime: str
     text: Markup
     plain: bool = False
-    """Not gzip, so that a page need not wait until it is unpacked."""
+    """Not gzip, so that the page need not wait for decompression."""
 
 
 def write_report(shown: Shown, file: IO[bytes], *, max_size: int | None = None) -> dict[str, Any]:
-    """Write a report; gives its index. Larger than `max_size` bytes it never is."""
+    """Write a report of at most `max_size` bytes; returns its index."""
     spool = Spool()
     try:
         packer = Packer(spool)
@@ -49,8 +49,9 @@ def write_report(shown: Shown, file: IO[bytes], *, max_size: int | None = None) 
         if max_size is not None:
             index["dropped"], keys = _smaller(spool, max_size)
             packer.put_index(index)
-        # What is small stands in the page as it is; a report that must be small has it packed.
+        # Small blocks are not compressed, so that the first screen is fast; with a size limit, everything is.
         for piece in _document(spool, index, keys, plain=PLAIN if max_size is None else 0):
+            # "replace": a recording may contain half of a surrogate pair, which cannot be written as UTF-8.
             file.write(piece.encode("utf-8", "replace"))
         return index
     finally:
@@ -58,8 +59,8 @@ def write_report(shown: Shown, file: IO[bytes], *, max_size: int | None = None) 
 
 
 def _document(spool: Spool, index: dict[str, Any], keys: Iterable[str], plain: int) -> Iterator[str]:
-    """The document in pieces. What the first screen needs stands before the program, all else behind it: the program
-    starts while the rest is still being read."""
+    """The document in pieces. What the first screen needs comes before the program, everything else after it: the
+    program starts while the browser still reads the rest."""
     first = _first(spool, index)
     rest = [key for key in keys if key not in first]
     document = template().generate(
@@ -82,7 +83,7 @@ def _first(spool: Spool, index: dict[str, Any]) -> list[str]:
     run = index["runs"][0]
     found.append(run["table"])
     if len(index["runs"]) == 1 and run["samples"] == 1:
-        # One sample opens at once: its page and its first steps.
+        # A single sample is opened at once, so the first screen needs its page and its first steps.
         table = decode(gzip.decompress(spool.read(run["table"])))
         page = decode(gzip.decompress(spool.read(table["block"][0])))[table["key"][0]]
         found += [table["block"][0], *(chunk[2] for chunk in page["chunks"][:1])]
@@ -94,13 +95,14 @@ def _embedded(spool: Spool, keys: Iterable[str], plain: int = 0) -> Iterator[Emb
     for key in keys:
         data = spool.read(key)
         small = spool.blocks[key].unpacked <= plain
-        # Base64 has no character that means anything in HTML.
+        # Base64 contains no character with a meaning in HTML, so nothing in a recording can end the element.
         text = Markup(base64.b64encode(gzip.decompress(data) if small else data).decode("ascii"))
         yield Embedded(key, spool.blocks[key].mime, text, small)
 
 
 def _smaller(spool: Spool, max_size: int) -> tuple[list[str], list[str]]:
-    """What to leave out, in words, and the keys of what stays: the largest of each kind go first."""
+    """What to leave out, in words, and the keys of what stays; the largest blocks of each kind go first."""
+    # 8 kB for the HTML around it; base64 makes 4 bytes out of 3, and each block has an element of about 120 bytes.
     frame = len(program()) + len(style()) + 8_192
     sizes = {key: 4 * ((block.size + 2) // 3) + 120 for key, block in spool.blocks.items()}
     total, told, gone = frame + sum(sizes.values()), [], set()

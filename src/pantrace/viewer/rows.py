@@ -1,6 +1,6 @@
-"""Rows: the steps of a trajectory and of its sub-agents in the order in which a person reads them.
+"""Rows: the steps of a trajectory and of its sub-agents in reading order.
 
-A tool's answer stands in the row of the call it answers; the steps of a sub-agent follow the call that started it."""
+A tool's answer is in the row of its call; the steps of a sub-agent follow the call that started it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def rows_of(trajectory: Trajectory, expected: Trajectory | None = None) -> tuple
     """All rows, and the trajectories that they belong to."""
     rows: list[Row] = []
     branches: list[Branch] = []
-    # By hand, since sub-agents of sub-agents may go deeper than Python likes to call itself.
+    # Without recursion, since sub-agents may be nested deeper than Python's limit.
     waiting: list[tuple[Trajectory, int, int | None]] = [(trajectory, 0, None)]
     while waiting:
         each, depth, parent = waiting.pop()
@@ -71,6 +71,7 @@ def rows_of(trajectory: Trajectory, expected: Trajectory | None = None) -> tuple
         branches.append(branch)
         branch.caller = _home(rows, each, parent)
         place = branch.first = len(rows) if branch.caller is None else _behind(rows, branch.caller)
+        # Rows were inserted in the middle: the places of all branches behind them move.
         for other in branches[:-1]:
             other.first += len(own) if other.first >= place and other is not branch else 0
             if other.caller is not None and other.caller >= place:
@@ -106,6 +107,7 @@ def _own_rows(trajectory: Trajectory, number: int, depth: int) -> list[Row]:
         found = asked.get(at, {})
         homes = {where for where, _ in found.values()}
         home = row_of.get(next(iter(homes))) if len(homes) == 1 and homes != {at} else None
+        # Only if every part answers that row's calls: a step that says more must not disappear into another row.
         alone = step.role == "tool" and step.kind == "message" and len(found) == len(step.parts)
         if home is not None and alone:
             home.answers.append(step)
@@ -120,7 +122,7 @@ def _own_rows(trajectory: Trajectory, number: int, depth: int) -> list[Row]:
 
 
 def _home(rows: list[Row], child: Trajectory, parent: int | None) -> int | None:
-    """The row whose call started a sub-agent; None where nobody says."""
+    """The row whose call started a sub-agent; None if it is not recorded."""
     if child.caller is None or parent is None:
         return None
     for at, row in enumerate(rows):
@@ -132,7 +134,7 @@ def _home(rows: list[Row], child: Trajectory, parent: int | None) -> int | None:
 
 
 def _behind(rows: list[Row], at: int) -> int:
-    """The first row behind a row and all that hangs on it."""
+    """The first row after a row and everything nested below it."""
     end = at + 1
     while end < len(rows) and rows[end].depth > rows[at].depth:
         end += 1
@@ -140,7 +142,7 @@ def _behind(rows: list[Row], at: int) -> int:
 
 
 def _expect(rows: list[Row], expected: Trajectory) -> None:
-    """Hold GUI actions against those of the reference, one after the other."""
+    """Pair GUI actions with those of the reference, in order."""
     wanted = [part for step in expected.steps for part in step.parts if isinstance(part, Action)]
     done = [
         (row, place)

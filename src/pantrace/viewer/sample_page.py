@@ -1,4 +1,4 @@
-"""The page of a sample: its head, and a short word about every row, so that outline and filters need nothing else."""
+"""The page of a sample: its header, and a summary of every row, so that outline and filters need nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pantrace.matching.call import Call
 from pantrace.matching.comparison import compare
-from pantrace.metrics.token_usage import token_usage
+from pantrace.metrics.token_usage import cost_of, token_usage
 from pantrace.model import (
     Action,
     Sample,
@@ -28,22 +28,22 @@ from pantrace.model import (
 )
 from pantrace.wire.json import to_plain
 
-from .costs import cost_of, costs_of_steps
+from .costs import costs_of_steps
 from .rows import Branch, Row
 from .shown import ShownSample
 
 BRIEF = 90
 """Characters of a step that outline and search results show."""
 ALIGNED = 2_000
-"""Calls that are held against expected ones."""
+"""Maximum number of calls that are compared with expected ones: the comparison takes quadratic time."""
 
 
 def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequence[Branch]) -> dict[str, Any]:
-    """All of a sample's page but its steps."""
+    """A sample's page without its steps."""
     sample, trajectory = shown.sample, shown.sample.trajectory
     numbers = _numbers(trajectory)
     usage = usage_total(trajectory, children=True) if trajectory is not None else None
-    cost, estimated = cost_of(sample, usage)
+    cost, estimated = cost_of(sample)
     costs = costs_of_steps(trajectory, estimated=estimated) if trajectory is not None else {}
     place_of = _places(rows, numbers)
     page = {
@@ -80,13 +80,13 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
 
 
 def _numbers(trajectory: Trajectory | None) -> dict[int, str]:
-    """What steps without an id are called: by their number (#7) in the recording."""
+    """Names for steps without an id: their number (#7) in the recording."""
     steps = [step for each in all_trajectories(trajectory) for step in each.steps] if trajectory is not None else []
     return {id(step): f"#{number}" for number, step in enumerate(steps, 1)}
 
 
 def _places(rows: Sequence[Row], numbers: dict[int, str]) -> dict[str, int]:
-    """Where the steps that evidence can name stand: by id, or by their number."""
+    """The rows of the steps that evidence can name, by id or by number."""
     found: dict[str, int] = {}
     for place, row in enumerate(rows):
         for step in (row.step, *row.answers):
@@ -120,16 +120,17 @@ def _branch(branch: Branch, rows: Sequence[Row], branches: Sequence[Branch]) -> 
 
 
 _NAMES = ("subagent_type", "agent_name", "agent", "agent_type", "name", "description", "task_name")
-"""Arguments under which calls that start a sub-agent say which one."""
+"""Arguments in which calls that start a sub-agent name it."""
 
 
 def _agent_name(branch: Branch, rows: Sequence[Row], branches: Sequence[Branch]) -> str | None:
-    """What a person would call the agent: as the recording does, else as the call that started it. A name that it
-    shares with the agent that started it is that of the program."""
+    """A readable name of the agent: from the recording, otherwise from the call that started it. A name that it shares
+    with the agent that started it is only the program's."""
     trajectory = branch.trajectory
     own, of_parent = _told_name(trajectory), None
     if branch.parent is not None:
         of_parent = _told_name(branches[branch.parent].trajectory)
+    # Some programs give every sub-agent their own name; the call that started it says more.
     if branch.caller is None or (own and own != of_parent):
         return own
     started = [
@@ -146,7 +147,7 @@ def _told_name(trajectory: Trajectory) -> str | None:
 
 
 def heads_of(rows: Sequence[Row], numbers: dict[int, str], costs: dict[int, float]) -> dict[str, list[Any]]:
-    """A column for each thing that outline, time axis and filters ask of a row."""
+    """A column for everything that outline, time axis and filters need to know about a row."""
     heads: dict[str, list[Any]] = {name: [] for name in _HEAD}
     for row in rows:
         ref, cost = row.step.id or numbers[id(row.step)], costs.get(id(row.step))
@@ -165,6 +166,7 @@ def _head(row: Row, ref: str, cost: float | None) -> tuple[Any, ...]:
     step = row.step
     tools = [part.name for part in step.parts if isinstance(part, ToolCall)]
     tools += [part.kind for part in step.parts if isinstance(part, Action)]
+    # A result without its call in this row is listed by its own name.
     tools += [part.name or "result" for part in step.parts if isinstance(part, ToolResult) and not tools]
     usage = step.usage
     return (
@@ -197,7 +199,7 @@ def _brief(row: Row) -> str:
     for kind in (Text, Thinking):
         for part in row.step.parts:
             if isinstance(part, kind) and part.text and part.text.strip():
-                # Cut first: a text may have megabytes, and splitting all of it into words for one line takes long.
+                # Cut first: a text may have megabytes, and splitting all of it for one line would take long.
                 return " ".join(part.text[: BRIEF * 4].split())[:BRIEF]
     for part in row.step.parts:
         if isinstance(part, ToolCall):
@@ -231,7 +233,7 @@ def _tool_seconds(row: Row) -> float | None:
 
 
 def _expected(sample: Sample, rows: Sequence[Row]) -> dict[str, Any] | None:
-    """The calls that a good answer makes beside those that were made; None where nobody says what is expected."""
+    """The expected calls next to those that were made; None if nothing is expected."""
     if sample.case is not None and sample.case.expected_calls is not None:
         wanted = [Call(each.name, each.arguments) for each in sample.case.expected_calls]
         plain = to_plain(sample.case.expected_calls)
@@ -241,6 +243,7 @@ def _expected(sample: Sample, rows: Sequence[Row]) -> dict[str, Any] | None:
         plain = [{"name": call.name, "arguments": to_plain(call.arguments)} for call in wanted]
     else:
         return None
+    # Only the main agent's calls on the active path: the expected calls say nothing about sub-agents.
     made = [
         (place, part)
         for place, row in enumerate(rows)
@@ -258,16 +261,16 @@ def _expected(sample: Sample, rows: Sequence[Row]) -> dict[str, Any] | None:
 
 
 _CONTEXT = re.compile(r"\s*<[a-z_]+>")
-"""How texts begin that programs insert without saying so, as <environment_context> of Codex."""
+"""How texts begin that programs insert without marking them, such as Codex's <environment_context>."""
 
 
 def title_of(sample: Sample) -> str:
-    """What a person would call the sample."""
+    """A readable title of the sample."""
     trajectory, case = sample.trajectory, sample.case
     first = (trajectory.title if trajectory else None) or (case.question or case.goal if case else None)
     if not first and trajectory is not None:
         asked = [step for step in trajectory.steps if step.role == "user"]
-        # What a program put in the user's mouth (a summary, a context) names nothing; it is better than nothing.
+        # Inserted user messages (a summary, a context) make bad titles, so they come last.
         asked.sort(key=lambda step: step.kind != "message")
         texts = [part.text for step in asked for part in _texts(step.parts) if part.text.strip()]
         first = next((text for text in texts if not _CONTEXT.match(text)), texts[0] if texts else None)
@@ -275,13 +278,14 @@ def title_of(sample: Sample) -> str:
 
 
 def _spent(sample: Sample) -> dict[str, Any] | None:
-    """Tokens and dollars of all that was paid, where that is more than what is counted: branches that were given up and
-    responses that were stopped. The transcript of `show` tells the same."""
+    """Tokens and dollars of everything that was paid, if that is more than what is counted: it includes abandoned
+    branches and interrupted responses. The transcript of `show` says the same."""
     values = token_usage.score(sample).values
     tokens = values.get("spent_tokens")
     if tokens is None or tokens == values.get("total_tokens"):
         return None
-    return {"tokens": tokens, "cost": values.get("spent_usd")}
+    cost, estimated = cost_of(sample, spent=True)
+    return {"tokens": tokens, "cost": cost, "estimated": estimated}
 
 
 def _texts(parts: Iterable[Any]) -> Iterable[Text]:
@@ -289,7 +293,7 @@ def _texts(parts: Iterable[Any]) -> Iterable[Text]:
 
 
 def seconds_of(trajectory: Trajectory) -> float | None:
-    """From its first sign of life to its last; None where times were not recorded, or one time for all of it."""
+    """Seconds from the first recorded time to the last; None if there are no times, or only one."""
     times = [time for step in trajectory.steps for time in (step.at, step.ended) if time is not None]
     times += [time for time in (trajectory.created, trajectory.ended) if time is not None] if times else []
     return max(times) - min(times) or None if times else None
@@ -302,7 +306,7 @@ def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
         return {}
     pairs = call_pairs(trajectory, children=True)
     usage = usage_total(trajectory, children=True)
-    cost, estimated = cost_of(sample, usage)
+    cost, estimated = cost_of(sample)
     names = [step.agent for step in trajectory.steps if step.agent and step.role == "agent"]
     models = [step.model for step in trajectory.steps if step.model]
     return {

@@ -1,4 +1,4 @@
-"""The server: the same pages and blocks on the loopback, for runs that are too large or not finished yet."""
+"""The server: the same pages and blocks on loopback, for runs that are too large for a file or not finished yet."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .page import policy, program, style, template
 from .shown import Shown
 from .spool import Spool
 
-# What a browser on this machine may call us. Any other Host is a site whose name leads here (DNS rebinding).
+# Names by which a browser on this machine may call us. Any other Host is a site whose name leads here (DNS rebinding).
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 LARGEST = 100_000
-"""Bytes of a request that is still read."""
+"""Maximum bytes of a request."""
 
 
 class Site:
-    """What the server shows at this moment. Packed in the background, and again when `changed` says so."""
+    """What the server shows. It is packed in the background, and again whenever `changed` returns something new."""
 
     def __init__(self, gather: Callable[[], Shown], changed: Callable[[], object], by: str):
         self._gather = gather
@@ -43,11 +43,11 @@ class Site:
         self._thread = Thread(target=self._work, name="packing", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def close(self) -> None:
-        """Stop, and let go of what was packed."""
+        """Stop, and delete what was packed."""
         self._stop.set()
         self._thread.join(10)
         for spool in self._spools:
@@ -63,7 +63,7 @@ class Site:
             self._seen = seen
             started = monotonic()
             self._pack()
-            # What grows is read from its beginning again: leave the machine time for other things.
+            # A growing run is read from its beginning each time: leave the machine time for the evaluation itself.
             wait = max(wait, 2 * (monotonic() - started))
 
     def _pack(self) -> None:
@@ -74,7 +74,7 @@ class Site:
         except (PantraceError, OSError) as error:
             index = _empty(f"Nothing can be shown: {error}")
         with self._lock:
-            # The edition before stays, for pages that are still open.
+            # The previous edition stays, for pages that are still open.
             for old in self._spools[:-1]:
                 old.close()
             self._spools = [*self._spools[-1:], spool]
@@ -82,7 +82,7 @@ class Site:
             self.index = index
 
     def block(self, key: str) -> tuple[bytes, bool] | None:
-        """A block, and whether it is packed; None where there is none of that name."""
+        """A block, and whether it is compressed; None if there is none of that name."""
         with self._lock:
             for spool in reversed(self._spools):
                 if key in spool.blocks and key != INDEX:
@@ -91,12 +91,12 @@ class Site:
         return None
 
     def served_index(self) -> bytes:
-        """The index with the labels that belong to it."""
+        """The index, with the labels of its runs."""
         runs = [run | self._labels(Path(run["path"])) if _keeps_labels(run) else run for run in self.index["runs"]]
         return encode(self.index | {"runs": runs, "edition": self.edition})
 
     def _labels(self, folder: Path) -> dict[str, Any]:
-        """What this person has said of samples and of steps, and what others have: theirs are not to sway anybody."""
+        """This person's labels of samples and steps; those of others are separate, so that they influence nobody."""
         mine: dict[str, Any] = {}
         steps: dict[str, dict[str, Any]] = {}
         others: dict[str, list[Any]] = {}
@@ -111,11 +111,11 @@ class Site:
         return {"labels": mine, "steps": steps, "others": others}
 
     def state(self) -> dict[str, int]:
-        """Which edition is shown, and how far the next one is."""
+        """The edition that is shown, and how many samples of the next one have been read."""
         return {"edition": self.edition, "read": self.packer.samples if self.packer is not None else 0}
 
     def label(self, body: Any) -> dict[str, Any]:
-        """Keep a label that a page sends."""
+        """Store a label that a page sends."""
         if not isinstance(body, dict):
             raise UsageError("a label is an object")
         run = next((each for each in self.index["runs"] if each["key"] == body.get("run")), None)
@@ -124,7 +124,8 @@ class Site:
                 "labels are stored in run directories, and this is not one (make one with `pantrace eval`)"
             )
         found = self.block(run["table"])
-        assert found is not None
+        if found is None:
+            raise UsageError("the run has changed meanwhile; reload the page")
         import gzip
 
         table = decode(gzip.decompress(found[0]))
@@ -137,7 +138,7 @@ class Site:
         return _plain(label)
 
     def exported(self, key: str) -> str | None:
-        """The labels of a run as a table; None for a run that keeps none."""
+        """The labels of a run as a table; None for a run that has no place for them."""
         run = next((each for each in self.index["runs"] if each["key"] == key), None)
         return export(kept(Path(run["path"]))) if run is not None and _keeps_labels(run) else None
 
@@ -157,7 +158,7 @@ def _empty(title: str) -> dict[str, Any]:
 
 
 def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str = "") -> Any:
-    """The ASGI application. `access`: a word that the address must hold, when others than this machine may ask."""
+    """The ASGI application. `access`: a word that the address must contain, if other machines may connect."""
     try:
         from starlette.applications import Starlette
         from starlette.middleware import Middleware
@@ -167,6 +168,7 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
     except ImportError:
         raise MissingExtra("the viewer's server", "view") from None
 
+    # New for each start, and only in the page: it proves that a label comes from our page.
     token = secrets.token_urlsafe(24)
     hosts = {f"{name}:{port}" for name in LOCAL} | ({f"{host}:{port}"} if access else set())
     document = template().render(
@@ -177,13 +179,14 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
         "Content-Security-Policy": policy(served=True),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
+        # Otherwise another site could embed our blocks as pictures or scripts and measure them.
         "Cross-Origin-Resource-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cache-Control": "no-cache",
     }
 
     class Guard:
-        """Only this page may ask: another site's page can reach a loopback port, too."""
+        """Answers only this page: pages of other sites can reach a loopback port, too."""
 
         def __init__(self, app: Any):
             self._app = app
@@ -217,10 +220,11 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
         more = headers | {"ETag": tag} | ({"Content-Encoding": "gzip"} if packed else {})
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=more)
-        # Never as what it says it is: a picture made of SVG must not become a document of this server.
+        # Never with its own type: an SVG picture opened directly would run as a document of this server.
         return Response(content, media_type="application/octet-stream", headers=more)
 
     async def label(request: Request) -> Response:
+        # The token is in the page only, so another site cannot forge the header of a write.
         if not hmac.compare_digest(request.headers.get("x-pantrace", ""), token):
             return PlainTextResponse("reload the page: it comes from an earlier server", 403, headers)
         body = b""
@@ -253,13 +257,14 @@ def application(site: Site, port: int, *, host: str = "127.0.0.1", access: str =
 
 
 def _refusal(request: Any, hosts: set[str], access: str) -> str | None:
-    """Why a request is not answered; None when it is."""
+    """Why a request is refused; None if it is not."""
     host = request.headers.get("host", "")
     if host not in hosts:
         return f"this server is for {', '.join(sorted(hosts))}, not for {host[:80]!r}"
     origin = request.headers.get("origin")
     if origin is not None and origin not in {f"http://{each}" for each in hosts}:
         return "request from another site"
+    # Browsers send no Origin with a simple GET: this header tells where such a request comes from.
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return "request from another site"
     given = request.query_params.get("access") or request.cookies.get("pantrace-access", "")

@@ -1,4 +1,4 @@
-"""What is shown: runs and their samples, as whoever reads them hands them to the viewer."""
+"""What the viewer shows: runs and their samples, as the engine passes them in."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pantrace.model import Decision, RunHeader, Sample
 
 @dataclass(frozen=True)
 class ShownSample:
-    """A sample with all its scores, and how it was decided."""
+    """A sample with all its scores and its decisions."""
 
     sample: Sample
     decisions: tuple[Decision, ...] = ()
     made: int = 0
-    """How many of its scores, the last ones, the evaluation made; the others came with the recording."""
+    """How many of its last scores the evaluation made; the others came with the recording."""
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture of numbers."""
+    """A chart."""
 
     title: str
     svg: bytes
@@ -42,16 +42,16 @@ class ShownRun:
     """How the samples were decided, by profile: passed, failed, undecided, rate, reasons."""
     plots: Sequence[Plot] = ()
     notes: list[str] = field(default_factory=list)
-    """What a reader must know; may grow while the samples are read."""
+    """Remarks for the reader of the page; may grow while the samples are read."""
     roots: tuple[Path, ...] = ()
-    """Folders in which pictures that recordings name may lie; others are never opened."""
+    """Folders that may contain the recordings' pictures; others are never opened."""
     live: bool = False
-    """An evaluation is writing it at this moment."""
+    """Whether an evaluation is still writing it."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs held against each other, by their places in the list of runs."""
+    """The comparison of two runs, which are given by their places in the list of runs."""
 
     first: int
     second: int
@@ -62,11 +62,11 @@ class Comparison:
 
 @dataclass
 class Shown:
-    """All that one report or one server shows."""
+    """Everything that one report or one server shows."""
 
     title: str
     runs: Sequence[ShownRun]
     compare: Callable[[], Sequence[Comparison]] = lambda: ()
-    """Asked when all runs have been read."""
+    """Called when all runs have been read."""
     plots: Callable[[], Sequence[Plot]] = lambda: ()
     notes: list[str] = field(default_factory=list)

@@ -10,25 +10,25 @@ from threading import Lock
 from typing import Literal
 
 Kind = Literal["index", "page", "steps", "passed", "text", "image"]
-"""What a block holds; `passed`: steps of samples that passed, which a smaller report can do without."""
+"""What a block contains; `passed`: steps of samples that passed, which a smaller report leaves out."""
 
 
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-"""Packed already."""
+"""Compressed already, so gzip would only cost time."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A packed block and where it lies."""
+    """A compressed block and its place in the file."""
 
     key: str
     kind: Kind
     mime: str
-    """What it is when it is unpacked. Pictures are stored as they are, all else is gzip."""
+    """The type of its content. Pictures are stored as they are, everything else is gzip."""
     offset: int
     size: int
     unpacked: int
-    """Bytes before they were packed."""
+    """Bytes before compression."""
 
     @property
     def packed(self) -> bool:
@@ -37,7 +37,7 @@ class Block:
 
 
 class Spool:
-    """Blocks by key; closed, it is gone."""
+    """Blocks by key; `close` deletes them."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile(prefix="pantrace-view-")  # noqa: SIM115 -- closed by `close`
@@ -46,8 +46,8 @@ class Spool:
         self.blocks: dict[str, Block] = {}
 
     def put(self, key: str, data: bytes, kind: Kind, mime: str = "application/json") -> None:
-        """Keep bytes; all but pictures are packed. A key that is there is replaced."""
-        # No time stamp: the same input gives the same report.
+        """Store bytes; all but pictures are compressed. An existing key is replaced."""
+        # No time stamp, so that the same input gives the same report.
         packed = data if mime in PICTURES else gzip.compress(data, 6, mtime=0)
         with self._lock:
             self._file.seek(self._end)
@@ -56,7 +56,7 @@ class Spool:
             self._end += len(packed)
 
     def read(self, key: str) -> bytes:
-        """The packed bytes of a block."""
+        """The compressed bytes of a block."""
         block = self.blocks[key]
         with self._lock:
             self._file.seek(block.offset)
@@ -67,5 +67,5 @@ class Spool:
         return (block for block in self.blocks.values() if block.kind == kind)
 
     def close(self) -> None:
-        """Let go of the file, and with it of its content."""
+        """Delete the file."""
         self._file.close()

@@ -12,13 +12,13 @@ from .shown import ShownSample
 
 COLUMNS = ("steps", "calls", "errors", "tokens", "cost", "estimated", "seconds", "created", "agent", "model", "outcome")
 REASONS = 200
-"""Reasons of failures that are kept apart."""
+"""Maximum number of different failure reasons."""
 WHYS = 8
-"""Reasons why a metric has no value that are named."""
+"""Maximum number of reasons listed for a metric without a value."""
 
 
 class Table:
-    """Grows by one row for each sample."""
+    """The table; it grows by one row for each sample."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []
@@ -35,10 +35,10 @@ class Table:
         self.scored: dict[str, Counter[str]] = {}
 
     def key_for(self, shown: ShownSample) -> str:
-        """A name for the sample that no other of the run has."""
+        """A unique name for the sample within the run."""
         sample = shown.sample
         key = sample.id if sample.epoch in (None, 1) else f"{sample.id} (epoch {sample.epoch})"
-        # Half a character of a pair cannot stand in an address.
+        # Half of a surrogate pair cannot be part of a URL.
         key = key.encode("utf-8", "replace").decode()
         self._seen[key] += 1
         return key if self._seen[key] == 1 else f"{key} #{self._seen[key]}"
@@ -67,7 +67,7 @@ class Table:
         self.scored.setdefault(score.name, Counter())[score.status] += 1
         if score.status != "scored":
             self._whys.setdefault(score.name, Counter())[(score.status, (score.explanation or "")[:200])] += 1
-        # A metric with several measures has a column for each of them, under the name by which all others know it.
+        # A metric with several measures has a column for each, under the name that gates and queries use.
         values = dict(numbers_of(score)) if score.values else {score.name: _shown_value(score)}
         for name, value in values.items():
             column = self._scores.setdefault(name, [])
@@ -102,8 +102,8 @@ class Table:
 
 
 def status_of(shown: ShownSample, outcome: str | None) -> str | None:
-    """How a sample ended: as it was decided, else as the recording says, else by what its scores say; None: nobody
-    says."""
+    """How a sample ended: by its decisions, otherwise by the recording's outcome, otherwise by its scores; None if
+    there is none of these."""
     decided = [each.passed for each in shown.decisions]
     if decided:
         return "failed" if False in decided else "passed" if all(each is True for each in decided) else "undecided"
@@ -118,6 +118,7 @@ def status_of(shown: ShownSample, outcome: str | None) -> str | None:
 def _verdict(score: Score) -> bool | None:
     if score.passed is not None:
         return score.passed
+    # Our own scores have no pass or fail without a profile; only a stored letter is the source's verdict.
     if score.maker is not None and score.maker.kind != "stored":
         return None
     return {"C": True, "I": False}.get(score.value) if isinstance(score.value, str) else None
@@ -133,7 +134,7 @@ def _shown_value(score: Score) -> float | bool | str | None:
 
 
 def _reasons(decisions: tuple[Decision, ...], counts: dict[str, Any]) -> list[str]:
-    """Why a sample did not pass, in words that several samples share: numbers are left out of long ones."""
+    """Why a sample did not pass, in words that several samples can share: what follows a colon in a long one is cut."""
     found = [reason for each in decisions if each.passed is not True for reason in each.reasons]
     if not found and counts.get("reason"):
         found = [str(counts["reason"])]

@@ -1,1 +1,1 @@
-"""Vocabularies and mechanics that several formats share."""
+"""Code that several formats share: vocabularies such as OpenAI's messages, and mechanics such as files and JSON."""

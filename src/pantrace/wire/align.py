@@ -1,7 +1,7 @@
-"""Which steps and parts of what was read back carry on those of what was written.
+"""Alignment: which steps and parts that were read back correspond to those that were written.
 
-Everything is looked up in indexes and texts are searched from where the last one was found, so that a trajectory of ten
-thousand steps takes ten times as long as one of a thousand.
+Everything is looked up in indexes, and texts are searched from where the last one was found, so that the time is linear
+in the number of steps.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ Place = tuple[int, int]
 """Step and part."""
 
 NEAR = 64
-"""So many steps of the same role ahead a text is looked for inside others; unchanged it is found anywhere."""
+"""How many steps of the same role ahead a text is searched inside other texts; an unchanged text is found anywhere."""
 
 
 _TEXTS = frozenset({str, type(None)})
 
 
 def key(part: Plain) -> Hashable:
-    """What makes a call or a result the same under another id."""
+    """What identifies a call or a result, apart from its id."""
     if part.get("type") == "call":
         return encode(["call", part.get("name"), part.get("arguments")])
     output, error = part.get("output"), part.get("error")
-    # Most are texts, which need no encoding; values need it, as to Python 1 is True.
+    # Most are texts and need no encoding; other values do, because 1 == True in Python.
     if type(output) in _TEXTS and type(error) in _TEXTS:
         return "result", output, error
     return encode(["result", output, error])
@@ -44,7 +44,7 @@ def is_paired(part: Plain) -> bool:
 
 
 class Elsewhere:
-    """Calls and results of the other side that no step has claimed yet, and texts in steps that carry on none."""
+    """Calls and results of the other side that no step has claimed yet, and texts in steps that correspond to none."""
 
     def __init__(self, steps: Sequence[Plain], claimed: Iterable[int | None] = ()):
         self.taken: set[Place] = set()
@@ -53,19 +53,21 @@ class Elsewhere:
 
     @cached_property
     def _found(self) -> dict[Hashable, deque[tuple[Plain, Place]]]:
-        """Made when something is looked for: most of the time everything is in its place."""
+        """Built only when something is missing: most of the time everything is in its place."""
         found: dict[Hashable, deque[tuple[Plain, Place]]] = {}
         claimed = {*self._claimed}
         for place, step in enumerate(self._steps):
             for number, part in enumerate(step.get("parts", ())):
-                # The same words are often said twice: those of a claimed step stand for its own.
-                if is_paired(part) or (part.get("type") == "text" and place not in claimed):
-                    found.setdefault(_sought(part), deque()).append((part, (place, number)))
+                # The same text often occurs twice: in a claimed step, it belongs to that step.
+                if (mark := _sought(part)) is not None and (part["type"] != "text" or place not in claimed):
+                    found.setdefault(mark, deque()).append((part, (place, number)))
         return found
 
     def take(self, part: Plain) -> tuple[Plain, Place] | None:
-        """The same call, result or text in any step, once, and where it stands."""
-        waiting = self._found.get(_sought(part)) if is_paired(part) or part.get("type") == "text" else None
+        """The same call, result or text in any step, and its place; each is found only once."""
+        if (mark := _sought(part)) is None:
+            return None
+        waiting = self._found.get(mark)
         while waiting:
             other = waiting.popleft()
             if other[1] not in self.taken:
@@ -75,11 +77,15 @@ class Elsewhere:
 
 
 def _sought(part: Plain) -> Hashable:
-    return key(part) if is_paired(part) else ("text", part.get("text"))
+    """By what a part is found in another step; None if it is not looked for there."""
+    kind = part.get("type")
+    if kind == "text":
+        return "text", part.get("text")
+    return key(part) if kind == "call" or kind == "result" else None
 
 
 class Words:
-    """A text in which others are looked for, mostly in their order."""
+    """A text in which others are searched, mostly in order."""
 
     def __init__(self, text: str):
         self.text = text
@@ -87,6 +93,7 @@ class Words:
 
     def hold(self, text: str) -> bool:
         place = self.text.find(text, self.last)
+        # Not behind the last one: look from the start, because parts may have changed their order.
         if place < 0 and self.last:
             place = self.text.find(text)
         if place >= 0:
@@ -95,17 +102,18 @@ class Words:
 
 
 class Parts:
-    """The parts of one step that was read back; each carries on one part only."""
+    """The parts of one step that was read back; each corresponds to one part only."""
 
     def __init__(self, parts: Sequence[Plain], step: int):
         self.parts = parts
         self._step = step
         self._in_order = 0
-        """So many were taken, each where it stood; as long as that goes on, nothing has to be looked up."""
+        """How many parts were taken in order; as long as they are in order, nothing has to be looked up."""
         self._taken: set[int] | None = None
+        self._indexes: dict[str | None, dict[Hashable, deque[int]]] = {}
 
     def take(self, part: Plain) -> tuple[Plain, Place] | None:
-        """The same part and where it stands: the same in all that counts, else as a call, else by its id or name."""
+        """The same part and its place: equal in all that counts, otherwise as a call, otherwise by its id or name."""
         place = self._in_order
         if self._taken is None and place < len(self.parts) and _is_marked_alike(part, self.parts[place]):
             self._in_order = place + 1
@@ -128,24 +136,27 @@ class Parts:
         return found
 
     def _looked_up(self, part: Plain, taken: set[int]) -> int | None:
+        places = self._places(part.get("type"))
         for mark in _marks(part):
-            waiting = self._places.get(mark)
+            waiting = places.get(mark)
             while waiting and waiting[0] in taken:
                 waiting.popleft()
             if waiting:
                 return waiting[0]
         if not is_paired(part) and part.get("type") not in ("text", "thinking"):
             # Equal values may be written differently: 1 and 1.0.
-            places = (place for place in range(len(self.parts)) if place not in taken)
-            return next((place for place in places if self.parts[place] == part), None)
+            left = (place for place in range(len(self.parts)) if place not in taken)
+            return next((place for place in left if self.parts[place] == part), None)
         return None
 
-    @cached_property
-    def _places(self) -> dict[Hashable, deque[int]]:
-        found: dict[Hashable, deque[int]] = {}
-        for place, part in enumerate(self.parts):
-            for mark in _marks(part):
-                found.setdefault(mark, deque()).append(place)
+    def _places(self, kind: str | None) -> dict[Hashable, deque[int]]:
+        """Where the parts of a kind stand, by their marks."""
+        if (found := self._indexes.get(kind)) is None:
+            found = self._indexes[kind] = {}
+            for place, part in enumerate(self.parts):
+                if part.get("type") == kind:
+                    for mark in _marks(part):
+                        found.setdefault(mark, deque()).append(place)
         return found
 
     @cached_property
@@ -154,12 +165,12 @@ class Parts:
         return Words("\0".join(texts)) if texts else None
 
     def hold(self, text: str) -> bool:
-        """Whether a text lives on inside another."""
+        """Whether a text is contained in another."""
         return self._words is not None and self._words.hold(text)
 
 
 def _is_marked_alike(one: Plain, other: Plain) -> bool:
-    """Whether the most telling mark of two parts is the same."""
+    """Whether two parts agree in what identifies them best."""
     kind = one.get("type")
     if other.get("type") != kind:
         return False
@@ -170,9 +181,9 @@ def _is_marked_alike(one: Plain, other: Plain) -> bool:
     if kind == "result":
         if _name(one) != _name(other):
             return False
-        output = one.get("output")
-        if type(output) is str and output != other.get("output"):
-            return False
+        output, error = one.get("output"), one.get("error")
+        if type(output) in _TEXTS and type(error) in _TEXTS:
+            return bool(output == other.get("output") and error == other.get("error"))
         return key(one) == key(other)
     return encode(one) == encode(other)
 
@@ -182,7 +193,7 @@ def _name(part: Plain) -> Any:
 
 
 def _marks(part: Plain) -> Iterator[Hashable]:
-    """By what a part is known, the most telling first."""
+    """What identifies a part, the most specific first."""
     kind = part.get("type")
     if kind == "text" or kind == "thinking":
         yield kind, "text", part.get("text")
@@ -198,10 +209,12 @@ def _marks(part: Plain) -> Iterator[Hashable]:
 
 
 def align_steps(before: Sequence[Plain], after: Sequence[Plain]) -> list[int | None]:
-    """For each step the place of the one that carries it on."""
+    """For each step, the place of the corresponding one; None if there is none."""
     ids = {step["id"]: place for place, step in enumerate(after) if step.get("id")}
+    # Most formats keep ids: then nothing has to be compared.
     if before and all(step.get("id") in ids for step in before) and len({step["id"] for step in before}) == len(before):
         return [ids[step["id"]] for step in before]
+    # The same roles in the same order: without ids, nothing was merged or split, so steps correspond by position.
     if [step.get("role") for step in before] == [step.get("role") for step in after]:
         return list(range(len(before)))
     index = _Steps(after)
@@ -210,12 +223,13 @@ def align_steps(before: Sequence[Plain], after: Sequence[Plain]) -> list[int | N
     for step in before:
         found = index.first(step, cursor)
         places.append(found)
+        # From the same step again, not behind it: several messages may have become one.
         cursor = cursor if found is None else found
     return places
 
 
 class _Steps:
-    """The steps that were read back, by role and by what they say, ask and do."""
+    """The steps that were read back, by role, texts, calls and actions."""
 
     def __init__(self, steps: Sequence[Plain]):
         self.texts: list[list[str]] = []
@@ -236,35 +250,44 @@ class _Steps:
                 self.places.setdefault(mark, []).append(place)
 
     def first(self, step: Plain, cursor: int) -> int | None:
-        """The first step from here on that does the same, or says and asks all that this one does."""
+        """The first step from here on with the same action, or with all texts and calls of this one."""
         role = step.get("role")
         if role not in self.places:
             return None
         texts, calls, actions = _said(step, told_apart=True)
-        found: list[int] = []
-        # A step that did the same is the same step, whatever else of it was lost; but each only once.
+        found: list[int | None] = []
+        # A step with the same action is the same step, whatever else was lost; but each corresponds only once.
         for action in actions:
-            found += _first(place for place in self._from((role, action), cursor) if place not in self.done)
+            undone = (place for place in self._from((role, action), cursor) if place not in self.done)
+            found.append(next(undone, None))
         if calls:
-            asked = self._from((role, next(iter(calls))), cursor)
-            found += _first(place for place in asked if self._carries(place, texts, calls))
+            found.append(self._carrier((role, next(iter(calls))), cursor, texts, calls))
         elif texts:
-            near = self._from(role, cursor, NEAR)
-            found += _first(place for place in near if self._carries(place, texts, calls))
-            same = self._from((role, texts[0]), cursor)
-            found += _first(place for place in same if self._carries(place, texts, calls))
+            # Merged messages are near; searching all steps for each text would take quadratic time.
+            found.append(self._carrier(role, cursor, texts, calls, NEAR))
+            found.append(self._carrier((role, texts[0]), cursor, texts, calls))
         elif not step.get("parts"):
-            found += _first(self._from((role, None), cursor))
-        if not found:
-            return None
-        self.done.add(min(found))
-        return min(found)
+            found.append(next(self._from((role, None), cursor), None))
+        place = min([each for each in found if each is not None], default=None)
+        if place is not None:
+            self.done.add(place)
+        return place
 
-    def _from(self, mark: Hashable, cursor: int, most: int | None = None) -> Iterator[int]:
+    def _from(self, mark: Hashable, cursor: int) -> Iterator[int]:
         places = self.places.get(mark, [])
+        return (places[number] for number in range(bisect_left(places, cursor), len(places)))
+
+    def _carrier(
+        self, mark: Hashable, cursor: int, texts: list[str], calls: set[Hashable], most: int | None = None
+    ) -> int | None:
+        """The first step with a mark from here on that says and asks all of this."""
+        if (places := self.places.get(mark)) is None:
+            return None
         begin = bisect_left(places, cursor)
-        end = len(places) if most is None else min(begin + most, len(places))
-        return (places[number] for number in range(begin, end))
+        for number in range(begin, len(places) if most is None else min(begin + most, len(places))):
+            if self._carries(places[number], texts, calls):
+                return places[number]
+        return None
 
     def _carries(self, place: int, texts: list[str], calls: set[Hashable]) -> bool:
         if texts == self.texts[place]:
@@ -274,12 +297,8 @@ class _Steps:
         return calls <= self.calls[place] and all(words.hold(text) for text in texts)
 
 
-def _first(places: Iterable[int]) -> list[int]:
-    return [place] if (place := next(iter(places), None)) is not None else []
-
-
 def _said(step: Plain, *, told_apart: bool) -> tuple[list[str], set[Hashable], set[bytes]]:
-    """Texts, calls and actions of a step; `told_apart`: without the texts that a tool has made up."""
+    """Texts, calls and actions of a step; `told_apart`: without texts that a program inserted."""
     texts: list[str] = []
     calls: set[Hashable] = set()
     actions: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""Which words a field takes when it takes only some, for messages about a wrong one."""
+"""The allowed words of a field, for messages about a wrong one."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def not_among(message: str, kind: Any, path: str) -> str | None:
     words = choices(kind, path)
     if wrong is None or not words:
         return None
+    # Late, as everywhere: only an error message needs it.
     from difflib import get_close_matches
 
     given = wrong["given"].strip("'\"")
@@ -28,7 +29,7 @@ def not_among(message: str, kind: Any, path: str) -> str | None:
 
 
 def choices(kind: Any, path: str) -> list[str]:
-    """The words allowed at a path in a struct; empty where any value is allowed."""
+    """The words allowed at a path in a struct; empty if any value is allowed."""
     kinds = [kind]
     for step in _STEP.finditer(path):
         kinds = [inner for each in kinds for inner in inside(each, step[1])]

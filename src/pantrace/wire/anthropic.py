@@ -1,4 +1,4 @@
-"""The Anthropic vocabulary: content blocks of messages, and usage, both ways. `owner` is the format that uses it."""
+"""Anthropic's content blocks and usage, read and written. `owner` is the format that uses them."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def part_from(block: Any, owner: str) -> Part:
             return maps.redacted.load(block, typed, redacted=True)
         case {"type": "tool_use", "name": str()}:
             return maps.call.load(block, typed)
-        # A tool that Anthropic runs: its result stands in the same message.
+        # A tool that Anthropic runs itself: its result is in the same message.
         case {"type": "server_tool_use", "name": str()}:
             return maps.call.load(block, typed, extra=as_extra(owner, {"type": block["type"]}))
         case {"type": "tool_result"}:
             return _result(block, owner)
-        # web_search_tool_result, code_execution_tool_result and others: tools that Anthropic runs have a kind each.
+        # web_search_tool_result, code_execution_tool_result and others: each tool that Anthropic runs has its own type.
         case {"type": str(kind)} if kind.endswith("_tool_result"):
             return _result(block, owner, type=kind)
         case {"type": "image" | "document" as kind, "source": {"type": "base64" | "url" as how}}:
@@ -96,6 +96,7 @@ def _result(block: dict[str, Any], owner: str, **notes: Any) -> ToolResult:
         content, given["media"], form = split(content, lambda each: part_from(each, owner))
         # Needed to write the result back as a list: a list of one text would come back as a bare string.
         notes["content"] = form or "blocks"
+    # Only `true`: some producers write is_error: null or false on every result.
     if block.get("is_error") is True:
         taken.add("is_error")
         text = content if isinstance(content, str) else "\n".join(_texts(content))
@@ -135,7 +136,7 @@ def part_to(part: Part, owner: str) -> dict[str, Any] | None:
             return {"type": "redacted_thinking", **maps.redacted.dump(part)}
         return {"type": "thinking", "thinking": part.text or part.summary or "", **maps.thinking.dump(part)}
     if isinstance(part, ToolCall):
-        # The API demands `input`, also for calls without arguments.
+        # The API requires `input`, even for calls without arguments.
         return {"type": own.get("type", "tool_use"), "input": {}, **maps.call.dump(part, "type")}
     if isinstance(part, ToolResult):
         return _result_to(part, owner, own)
@@ -176,11 +177,12 @@ def usage_from(raw: Any, owner: str, **given: Any) -> Usage | None:
     if not isinstance(raw, dict):
         return None
     found = _maps(owner).usage.load(raw, {"input_tokens"}, **given)
+    # Anthropic counts only tokens that were neither read from nor written to the cache.
     fresh = raw.get("input_tokens")
     if not isinstance(fresh, int) or isinstance(fresh, bool):
         return found
     whole = fresh + (found.cache_read or 0) + (found.cache_write or 0)
-    # The sum stands nowhere in the file, so it is marked as ours.
+    # The sum is not in the file, so it is marked as derived.
     derived = ("input",) if whole != fresh else ()
     return msgspec.structs.replace(found, input=whole, derived=derived)
 

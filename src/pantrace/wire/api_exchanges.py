@@ -1,6 +1,6 @@
 """API exchanges: requests to a model's API with their responses, one per line, as people log them.
 
-Each request repeats what was said before, or names the response that it goes on from. Lines that go on from each other
+Each request repeats the conversation so far, or names the response that it continues. Lines that continue each other
 are one conversation.
 """
 
@@ -22,7 +22,7 @@ from .rows import OnBroken, read_log, read_rows
 from .source import with_source
 
 UNNAMED = "unnamed conversation"
-"""The id of a sample whose row has none, until it is named for its place in the file."""
+"""The id of a sample whose row has none, until it gets a name from its place in the file."""
 Exchange = dict[str, Any]
 History = Callable[[Exchange], list[Any]]
 
@@ -33,7 +33,7 @@ def is_exchange(row: Any) -> bool:
 
 
 def unfolded(row: Any) -> Any:
-    """A row as an exchange, where its request lies open beside its response, as LiteLLM's loggers write them."""
+    """A row as an exchange, if its request's keys are next to the response, as LiteLLM's loggers write them."""
     match row:
         case {"messages": list(messages), "response": {"choices": list()} as response}:
             asked = {key: row[key] for key in ("tools", "model") if row.get(key) is not None}
@@ -71,8 +71,8 @@ def run_of(
 def conversations(
     path: Path, on_broken: OnBroken, is_message: Callable[[Any], bool], history: History
 ) -> Iterator[tuple[str | None, Any]]:
-    """The rows of a file. A file of messages is one conversation, exchanges that continue each other are one list, and
-    any other row stands for itself."""
+    """The rows of a file. A file of messages is one conversation, exchanges that continue each other are one list,
+    and any other row is separate."""
     head = Head(path)
     if head.layout in ("array", "lines") and head.records and is_message(head.records[0]):
         yield None, read_log(path, on_broken)
@@ -102,6 +102,7 @@ def _goes_on(before: Exchange, after: Exchange, history: History) -> bool:
     if name is not None and after["request"].get("previous_response_id") == name:
         return True
     was, now = history(before), history(after)
+    # Longer, not equal: a repeated request is another sample of the same question.
     return len(now) > len(was) and now[: len(was)] == was
 
 
@@ -111,16 +112,16 @@ class Turn(NamedTuple):
     request: dict[str, Any]
     response: dict[str, Any]
     said: list[Any]
-    """What the request says that neither the one before it nor its response has said."""
+    """Messages of the request that are neither in the previous request nor in its response."""
     rest: dict[str, Any]
-    """What the exchange says otherwise than before: keys beside request and response, messages told again in other
-    words, tools that are not those of the last request."""
+    """What differs from before: keys next to request and response, repeated messages that have changed, tools that are
+    not those of the last request."""
 
 
 def turns_of(exchanges: list[Exchange], history: History, answer: Callable[[Exchange], list[Any]]) -> Iterator[Turn]:
     """What each exchange adds to the conversation."""
     told: list[Any] = []
-    # The last request's tools become the agent's; others are kept where they differ.
+    # The last request's tools become the agent's; those of other requests are kept only if they differ.
     tools = exchanges[-1]["request"].get("tools")
     for exchange in exchanges:
         request, response, said = exchange["request"], exchange["response"], history(exchange)
@@ -129,7 +130,7 @@ def turns_of(exchanges: list[Exchange], history: History, answer: Callable[[Exch
             pairs = zip(said, told, strict=False)
             again = {str(place): now for place, (now, before) in enumerate(pairs) if not _is_within(now, before)}
             rest |= {"history": again} if again else {}
-            # Without a previous response's id, a request repeats the whole conversation.
+            # Without the id of a previous response, a request repeats the whole conversation.
             said = said[len(told) :]
         for key, declared in (("tools", request.get("tools")), ("response_tools", response.get("tools"))):
             if declared is not None and not _is_within(declared, tools):
@@ -139,7 +140,7 @@ def turns_of(exchanges: list[Exchange], history: History, answer: Callable[[Exch
 
 
 def _is_within(part: Any, whole: Any) -> bool:
-    """Whether one value says nothing that another does not; null counts as nothing."""
+    """Whether one value contains nothing that another lacks; null counts as nothing."""
     if isinstance(part, dict) and isinstance(whole, dict):
         return all(value is None or _is_within(value, whole.get(key)) for key, value in part.items())
     if isinstance(part, list) and isinstance(whole, list):

@@ -17,6 +17,7 @@ T = TypeVar("T")
 _decoder = msgspec.json.Decoder()
 
 
+# One object for the process, so that the number of bytes counts over all files.
 class BoundedDecoder:
     """A decoder that refuses texts nested too deeply. Checking the depth takes a fifth of the decoding time. A decoder
     for a type of few levels checks it for free, but building one takes as long as reading a megabyte. So it is built
@@ -24,7 +25,7 @@ class BoundedDecoder:
 
     _WORTH = 1 << 22
     _LEVELS = 12
-    """Those of a log of Inspect, the deepest of all formats: an argument of a call in a message of a choice, in the
+    """Levels of an Inspect log, the deepest of all formats: an argument of a call in a message of a choice, in the
     output of an event of a sample."""
 
     def __init__(self) -> None:
@@ -36,6 +37,7 @@ class BoundedDecoder:
             try:
                 return _few_levels(self._LEVELS).decode(data)
             except msgspec.ValidationError:
+                # Deeper than the type allows, though perhaps not too deep: read such texts the usual way for a while.
                 self._left = self._WORTH
         self._left -= len(data)
         return decode_shallow(_decoder.decode(data), data)
@@ -43,8 +45,8 @@ class BoundedDecoder:
 
 @cache
 def _few_levels(most: int) -> msgspec.json.Decoder[Any]:
-    """A decoder of JSON with at most so many levels, in which lists of lists hold only texts and numbers: allowing
-    every shape would double the types at each level."""
+    """A decoder for JSON with at most `most` levels, in which lists of lists contain only texts and numbers: allowing
+    every shape would double the number of types at each level."""
     flat: Any = None | bool | int | float | str
     lists = list.__class_getitem__(flat)
     levels = [flat, flat | lists | _object(flat)]
@@ -64,7 +66,7 @@ bounded = BoundedDecoder()
 def decode_shallow(value: T, data: bytes | memoryview, more: int = 0) -> T:
     """The decoded value, or a ReadError if it is nested too deeply."""
     most = limits().depth + more
-    # A level takes two bytes at least, so a short text cannot be too deep.
+    # A level takes at least two bytes, so a short text cannot be too deep.
     if len(data) > 2 * most and opens_more_than(most, data) and is_too_deep(value, most):
         raise depth_error(data)
     return value
@@ -75,7 +77,7 @@ _SHORT = 1 << 14
 
 def opens_more_than(most: int, data: bytes | memoryview) -> bool:
     """Whether a text may open more brackets than levels are allowed. Brackets inside strings count too; a text that has
-    few is certainly fine. Only short texts are counted: a long one is walked through sooner."""
+    few is certainly fine. Only short texts are counted: for a long one, walking through the value is faster."""
     return len(data) > _SHORT or not isinstance(data, bytes) or data.count(b"{") + data.count(b"[") > most
 
 

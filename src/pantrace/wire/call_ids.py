@@ -1,4 +1,4 @@
-"""Call ids: APIs demand an id for every call, and that every answer names it. Many recordings have none."""
+"""Call ids: APIs require an id for every call and in every answer; many recordings have none."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def conversation_steps(trajectory: Trajectory, owner: str) -> list[Step]:
             names[id(pair.call)] = f"call_{number}"
             if pair.result is not None and pair.result.call_id is None:
                 names[id(pair.result)] = f"call_{number}"
+    # Notes of other formats are no messages, and an API would refuse them.
     steps = [step for step in active_steps(trajectory) if step.kind != "note" or owner in step.extra]
     return steps if not names else [_with_ids(step, names) for step in steps]
 

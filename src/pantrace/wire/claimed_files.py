@@ -15,7 +15,7 @@ class Claim:
     holds: Callable[[Path], bool]
     """Whether a file belongs to it."""
     reaches: Callable[[Path], bool]
-    """Whether files in a folder may belong to it; such a folder is not asked what it is as a whole."""
+    """Whether files in a folder may belong to it; such a folder is not detected as a whole."""
 
 
 def everything(folder: Path) -> Claim:
@@ -32,15 +32,17 @@ def of_patterns(folder: Path, *patterns: str) -> Claim:
         inner = path.parts[len(start) :]
         if path.parts[: len(start)] != start:
             return False
+        # Part by part: with fnmatch on the whole path, a * would also match slashes.
         return any(len(inner) == len(each) and all(map(fnmatchcase, inner, each)) for each in wanted)
 
     def reaches(path: Path) -> bool:
+        # A folder above the claimed one: the search must go through it.
         if len(path.parts) < len(start):
             return path.parts == start[: len(path.parts)]
         inner = path.parts[len(start) :]
         if path.parts[: len(start)] != start:
             return False
-        # `map` ends with the shorter one: only the folders passed so far are compared.
+        # `map` stops at the shorter one: only the folders so far are compared.
         return any(len(inner) < len(each) and all(map(fnmatchcase, inner, each)) for each in wanted)
 
     return Claim(holds, reaches)
@@ -55,7 +57,7 @@ def inside(folder: Path) -> Claim:
 
 
 def either(*claims: Claim) -> Claim:
-    """Claim what any of several claims holds."""
+    """Claim what any of several claims covers."""
     return Claim(
         holds=lambda path: any(each.holds(path) for each in claims),
         reaches=lambda path: any(each.reaches(path) for each in claims),

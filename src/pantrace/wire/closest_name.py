@@ -1,4 +1,4 @@
-"""Suggest the name that a mistyped one probably stands for."""
+"""Suggest the name that was probably meant by a mistyped one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 def closest_name(given: str, known: Iterable[str]) -> str | None:
     """The known name closest to the one given, or None. Case, dashes, underscores and a plural s do not count:
     `exactmatch` is exact_match, `costs` is cost."""
-    # Reversed, so that of two names that look alike the first one wins.
+    # Reversed, so that the first of two similar names wins.
     names = {_bare(name): name for name in reversed(list(known))}
     bare = _bare(given)
     for word in (bare, bare.removesuffix("s"), f"{bare}s"):
@@ -22,4 +22,5 @@ def closest_name(given: str, known: Iterable[str]) -> str | None:
 
 
 def _bare(name: str) -> str:
+    # The dot stays: it separates a metric from its measure.
     return "".join(letter for letter in name.casefold() if letter.isalnum() or letter == ".")

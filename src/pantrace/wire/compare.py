@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .align import Elsewhere, Parts, Plain, align_steps
-from .found import Listed, is_own, weight, weights
+from .found import Listed, is_own, weight
 from .json import encode
 from .part_order import Order
 
@@ -37,11 +37,7 @@ def compare(path: str, before: Any, after: Any, out: Listed, gone: Gone | None =
 
 def whole(path: str, value: Any, out: Listed) -> None:
     """Something that is gone, as one loss."""
-    if is_own(path):
-        values = own = weight(value)
-    else:
-        values, own = weights(value)
-    out.add(path, "absent", values, own, before=value)
+    out.add_gone(path, value)
 
 
 def leaves(path: str, value: Any, out: Listed) -> None:
@@ -111,8 +107,7 @@ def _compare_steps(path: str, before: Sequence[Plain], after: Sequence[Plain], o
     places = align_steps(before, after)
     elsewhere, order = Elsewhere(after, places), Order()
     used: dict[int, Parts] = {}
-    for index, (step, place) in enumerate(zip(before, places, strict=True)):
-        here = out.item(path, index)
+    for here, step, place in zip(out.items(path), before, places, strict=False):
         if place is None:
             _scattered(here, step, elsewhere, order, out)
             continue
@@ -128,28 +123,31 @@ def _compare_steps(path: str, before: Sequence[Plain], after: Sequence[Plain], o
         out.add(moved, "moved", note="out of its order")
 
 
+_ANYWHERE = frozenset({"parts", "role"})
+"""Of a step that is merged into another, what is not lost with it."""
+
+
 def _scattered(here: str, step: Plain, elsewhere: Elsewhere, order: Order, out: Listed) -> None:
     """A step that is gone; its calls and results may live on in another."""
-    kept = [(number, part, elsewhere.take(part)) for number, part in enumerate(step.get("parts", ()))]
-    if not any(other for _, _, other in kept):
+    parts = step.get("parts", ())
+    found = [elsewhere.take(part) for part in parts]
+    if not any(found):
         whole(here, step, out)
         return
-    rest = {key: value for key, value in step.items() if key not in ("parts", "role")}
+    rest = {key: value for key, value in step.items() if key not in _ANYWHERE}
     out.add(here, "merged", weight(rest) if rest else 1, note="into another step", before=rest or None)
-    for number, part, other in kept:
-        place = out.item(f"{here}.parts", number)
+    for place, part, other in zip(out.items(f"{here}.parts"), parts, found, strict=False):
         if other is None:
             whole(place, part, out)
         else:
             order.add(place, other[1])
-            compare(place, part, other[0], out)
+            _compare_fields(place, part, other[0], out, whole)
 
 
 def _compare_parts(
     path: str, before: Sequence[Plain], after: Parts, elsewhere: Elsewhere, order: Order, out: Listed
 ) -> None:
-    for index, part in enumerate(before):
-        here = out.item(path, index)
+    for here, part in zip(out.items(path), before, strict=False):
         if (found := after.take(part)) is not None:
             other, place = found
             elsewhere.taken.add(place)

@@ -1,4 +1,4 @@
-"""CSV cells that a spreadsheet must not run: what an agent wrote could begin like a formula."""
+"""CSV cells that a spreadsheet must not run: text written by an agent could begin like a formula."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def _is_formula(cell: str) -> bool:
     if not cell.startswith(_SIGNS):
         return False
     try:
+        # -5 and +1e3 are numbers: an apostrophe would make them texts in a spreadsheet.
         float(cell)
     except ValueError:
         return True

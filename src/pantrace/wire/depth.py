@@ -18,13 +18,13 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]|[^\s\[\]{},:"]++', 
 
 
 def is_too_deep(value: Any, most: int) -> bool:
-    """Whether more than `most` lists, objects and structs lie inside each other.
+    """Whether lists, objects and structs are nested more than `most` levels deep.
 
-    The collector's own list of what an object refers to is several times faster than looking at each value here; it
-    keeps no track of objects without lists or objects in them, so one level more may pass."""
+    The garbage collector's list of what an object refers to is several times faster than a walk in Python. It does not
+    track objects that contain only plain values, so one level more may pass."""
     level = [value]
     for _ in range(most):
-        # One level at a time, without recursion: recursion is what is to be avoided.
+        # One level at a time, without recursion, which is what a deep value would break.
         level = [each for each in filter(gc.is_tracked, gc.get_referents(*level)) if not isinstance(each, type)]
         if not level:
             return False
@@ -33,7 +33,7 @@ def is_too_deep(value: Any, most: int) -> bool:
 
 def must_be_shallow(value: Any, place: str) -> Any:
     """A foreign value, or a ReadError if it is nested too deeply."""
-    # What the collector does not track holds no lists and objects.
+    # What the collector does not track contains no lists or objects.
     if gc.is_tracked(value) and is_too_deep(value, limits().depth):
         raise ReadError(f"nested deeper than {limits().depth} levels", place=place, remedy=_REMEDY)
     return value
@@ -54,6 +54,7 @@ def refusal(data: bytes) -> ReadError | None:
                 place=_place(data, token.start()),
                 remedy=_REMEDY,
             )
+        # int() of more digits raises an error without a place, and takes quadratic time before that.
         if len(mark) > now.digits and mark.lstrip(b"-").isdigit():
             return ReadError(
                 f"a number of more than {now.digits:,} digits",

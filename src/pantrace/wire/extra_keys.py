@@ -1,4 +1,4 @@
-"""Extra keys: what a foreign record holds and the model has no field for.
+"""Extra keys: data of a foreign record that the model has no field for.
 
 A reader keeps it in the `extra` of the nearest struct, under its format's name; the writer of the same format puts it
 back. Other formats do not look at it, and the loss report names it.
@@ -25,6 +25,6 @@ def as_extra(name: str, rest: dict[str, Any]) -> Extra:
 
 
 def rest_in(extra: Extra, name: str) -> dict[str, Any]:
-    """What `extra` keeps for a format; {} if nothing, or if another program put something else there."""
+    """What `extra` has for a format; {} if nothing, or if another program put something else there."""
     found = extra.get(name)
     return found if isinstance(found, dict) else {}

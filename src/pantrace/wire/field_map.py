@@ -1,8 +1,8 @@
 """Field maps: which key of a foreign record is which field of a struct, stated once for reading and writing.
 
-A map reads a record into a struct and writes it back. What it has no word for, and what has another type than it should
-have, is kept in the struct's `extra` under the name of the format, and comes back from there: a reader that is made of
-maps cannot forget a key. The same table says what validation demands.
+A map reads a record into a struct and writes it back. Unknown keys, and values of the wrong type, are kept in the
+struct's `extra` under the name of the format and written back from there: a reader made of maps cannot forget a key.
+Validation uses the same table.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class _Odd(NamedTuple):
-    """A value that would be written in another spelling than it was read in, so the original is kept beside it."""
+    """A value that would be written differently from how it was read, so the original is kept as well."""
 
     value: Any
 
 
 MISFIT: Any = object()
-"""Returned by a codec for a value of the wrong type; the value is kept as it is."""
+"""Returned by a codec for a value of the wrong type; the value is kept unchanged."""
 
 
 class Codec(NamedTuple):
@@ -40,7 +40,7 @@ class Codec(NamedTuple):
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value is a number that a float can hold. JSON may have larger integers; metrics and writers would fail
-    on them, so they are kept as they are, like a text in their place."""
+    on them, so they are kept like any value of the wrong type."""
     if isinstance(value, int):
         return not isinstance(value, bool) and value.bit_length() < 1000
     return isinstance(value, float)
@@ -52,6 +52,7 @@ def _as_it_is(value: Any) -> Any:
 
 def _of(*kinds: type, shape: Any) -> Codec:
     def load(value: Any) -> Any:
+        # A bool is an int in Python; `true` is no count.
         fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
         return value if fits else MISFIT
 
@@ -69,7 +70,7 @@ def _time_text(at: float) -> str | None:
     try:
         return iso_short(at)
     except (ValueError, OverflowError, OSError):
-        return None  # no calendar has it
+        return None  # beyond the years that a calendar has
 
 
 TEXT = _of(str, shape=str)
@@ -105,9 +106,10 @@ class FieldMap(Generic[T]):
             if found is MISFIT or isinstance(found, _Odd):
                 rest[key] = value
             if name is not None and found is not MISFIT:
-                # What the caller gives wins.
+                # A field that the caller gives takes precedence.
                 given.setdefault(name, found.value if isinstance(found, _Odd) else found)
         for name in self._needed - given.keys():
+            # The source's key, not our field: that is what the user can look for.
             raise ReadError(f"{_type_name(self.kind)} needs {self._keys.get(name, name)}")
         if rest:
             extra = given.get("extra", {})
@@ -115,7 +117,8 @@ class FieldMap(Generic[T]):
         return self.kind(**given)
 
     def dump(self, record: T, *without: str) -> dict[str, Any]:
-        """A struct as a record, with what `extra` kept of it. `without`: notes in `extra` that are not keys."""
+        """A struct as a record, with what `extra` kept. `without`: notes in `extra` that are not keys."""
+        # Written first, so that an original spelling in `extra` replaces the value computed from the field.
         row = {
             key: written
             for key, (name, codec) in self.fields.items()

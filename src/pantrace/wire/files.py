@@ -28,7 +28,7 @@ from .read_listener import listener
 from .unpacking import Unpacked, is_packed
 
 _BUFFER = 1 << 18
-"""Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
+"""Bytes. Lines of recordings are long: pieces of the usual 8 kB would be joined again and again."""
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
     all of it will be in memory at once, so a stricter limit applies."""
     try:
         with open_unpacked(path) as file:
-            # By content and not by name, which may say anything.
+            # By content, not by name: files are renamed.
             magic = file.read(4)
             file.seek(0)
             if is_packed(magic):
@@ -54,6 +54,7 @@ def reading(path: Path, *, held: bool = False) -> Iterator[Opened]:
 def open_unpacked(path: Path, buffer: int = _BUFFER) -> Opened:
     """Open a regular file as it is. Others are refused: a pipe can block forever, and a device may never end."""
     try:
+        # Checked before opening: opening a pipe without a writer would block for ever.
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             remedy = "it can be read only once: save its output to a file" if stat.S_ISFIFO(mode) else None
@@ -64,7 +65,7 @@ def open_unpacked(path: Path, buffer: int = _BUFFER) -> Opened:
 
 
 def special_kind(mode: int) -> str:
-    """What a file is that is neither regular nor a directory."""
+    """What kind of special file it is."""
     return "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
@@ -85,6 +86,7 @@ def read_error(path: Path, error: Exception) -> ReadError:
 def read_all(path: Path) -> bytes:
     """All bytes of a file, decompressed, without a byte order mark."""
     data = read_unreported(path)
+    # Only when loss is measured: every record is then compared with what became of it.
     if (tell := listener()) is not None:
         tell(path, data)
     return data
@@ -99,8 +101,8 @@ def read_unreported(path: Path) -> bytes:
 def _plain(file: Opened) -> bytes:
     if os.fstat(file.fileno()).st_size > limits().record:
         raise TooLarge.record("the file")
-    # From the file itself: a buffer that has been looked into already would be joined with what follows it, and copying
-    # a document of some megabytes costs a third of decoding it.
+    # From the raw file: a buffer that was used already would be joined with the rest, and copying a document of some
+    # megabytes costs a third of decoding it.
     file.raw.seek(0)
     return file.raw.read() or b""
 
@@ -125,7 +127,7 @@ def map_file(path: Path) -> Iterator[memoryview]:
             shutil.copyfileobj(file, unpacked)
             unpacked.flush()
             source = unpacked
-        # Not closed here: records that are still held keep the mapping alive, and the last of them ends it.
+        # Not closed here: records that are still in use keep the mapping alive, and the last of them ends it.
         view = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
         yield view[len(BOM) :] if view[: len(BOM)] == BOM else view
 
@@ -135,10 +137,11 @@ def read_start(path: Path, size: int) -> bytes:
     with reading(path) as file:
         found = bytearray()
         try:
+            # read1: a damaged file can still be detected by what comes before the damage.
             while len(found) < size and (piece := file.read1(size - len(found))):
                 found += piece
         except EOFError:
-            if not found:  # what is there tells the format; whoever reads on is told that it is cut off
+            if not found:  # the start is enough to detect the format; the reader reports that the file is cut off
                 raise
         return bytes(found).removeprefix(BOM)
 
@@ -194,7 +197,7 @@ def lines(
     large goes to `on_broken`, or is raised without one. `held`: all lines will be in memory at once."""
     with reading(path) if span is None else _reading_between(path, span.begin, span.end) as file:
         if isinstance(file.raw, Unpacked):
-            _weigh(path)  # a bomb is refused before its first line
+            _weigh(path)  # a zip bomb is refused before its first line is used
         share = partial(_share, file, path.stat().st_size)
         number = 0 if span is None else span.before
         length = 0
@@ -211,7 +214,7 @@ def lines(
                 raise TooLarge.record("the recording").at(path=str(path))
             if number == 1:
                 line = line.removeprefix(BOM)
-            # Asked for each line: a header may be read before anybody watches.
+            # Looked up for each line: a header may be read before the progress display exists.
             if (watched := current_progress()) is not None:
                 watched.at(share)
             if line and not line.isspace():
@@ -223,8 +226,8 @@ def lines(
 
 
 def _share(file: Opened, size: int) -> float:
-    """The share of a file that has been read. Another thread asks while this one reads; the raw offset is always safe
-    to read."""
+    """The share of a file that has been read. The progress display asks from another thread; the raw offset is always
+    safe to read."""
     if isinstance(file.raw, _Between):
         return file.raw.share
     place = file.raw.packed if isinstance(file.raw, Unpacked) else file.raw.tell()

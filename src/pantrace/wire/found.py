@@ -1,31 +1,34 @@
-"""Found: what is not as it was, one by one or counted; and how many values something comes to."""
+"""Differences between what was written and what was read back, listed or counted; and the number of values in data."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import count, repeat
 from typing import Any, NamedTuple
 
 from .json import encode
+from .words import CONTAINERS
 
 MISSING = frozenset({"absent", "changed", "refused"})
-"""What is not there any more. Anything else is still there, and stands elsewhere."""
+"""What is lost. Anything else is still there, but in another place."""
 
 
 class Found(NamedTuple):
-    """Something that is not as it was."""
+    """One difference."""
 
     path: str
     what: str
     values: int = 1
-    """How many values it comes to: a step that is gone weighs what it held."""
+    """How many values it stands for: a missing step counts all of its values."""
     own: int = 0
-    """How many of these only their own format has a word for."""
+    """How many of these exist only in their own format."""
     note: str = ""
     before: Any = None
     after: Any = None
 
     def text(self) -> str:
-        """What happened, with the values: made only for those who ask, as these may be long."""
+        """What happened, with the values; computed on request, because values may be long."""
         if self.what == "absent":
             return f"absent: {_short(self.before)}"
         if self.what == "changed":
@@ -35,7 +38,7 @@ class Found(NamedTuple):
 
 
 class Listed:
-    """What was found, one by one and with the values, as those want it who read a list of losses."""
+    """Differences one by one and with their values, for `--loss FILE`."""
 
     def __init__(self) -> None:
         self.found: list[Found] = []
@@ -44,44 +47,59 @@ class Listed:
         """The path of an item."""
         return f"{path}[{index}]"
 
+    def items(self, path: str) -> Iterator[str]:
+        """The paths of all items, without end."""
+        return (f"{path}[{index}]" for index in count())
+
     def add(
         self, path: str, what: str, values: int = 1, own: int = 0, note: str = "", before: Any = None, after: Any = None
     ) -> None:
         self.found.append(Found(path, what, values, own, note, before, after))
 
     def counted(self) -> list[Found]:
-        """What was found, alike together."""
+        """The differences, equal ones together."""
         return self.found
 
     def add_absent(self, path: str, key: str, value: Any) -> None:
-        """One value that is gone from an object: by far the most frequent."""
+        """Add one value that is missing from an object: by far the most frequent difference."""
         place = f"{path}.{key}" if path else key
         self.found.append(Found(place, "absent", 1, int(is_own(place)), before=value))
 
+    def add_gone(self, path: str, value: Any) -> None:
+        """Something that is gone with all that it holds."""
+        self.add(path, "absent", *_weights_at(path, value), before=value)
+
 
 MANY = 4_096
-"""So many single values are summed up: kept one by one, those of a large run would fill the memory."""
+"""Single values are summed up after this many: the list of a large run would fill the memory."""
 
 Kind = tuple[str, str, str | None]
 """Path without numbers, what happened, and the type of a part that is lost as a whole."""
 
 
 class Counted(Listed):
-    """What was found, only counted: most of it is the same thing in every step, and nobody reads it one by one."""
+    """Differences that are only counted: most are the same in every step."""
 
     def __init__(self) -> None:
         super().__init__()
         self._counts: dict[Kind, list[int]] = {}
         self._single: dict[str, list[str]] = {}
-        """Path of an object -> keys of values that are gone from there."""
+        """Path of an object -> keys of its missing values."""
+        self._gone: dict[Kind, list[Any]] = {}
+        """Missing values with everything in them, counted all at once at the end."""
 
     def item(self, path: str, index: int) -> str:
         return f"{path}[]"
 
+    def items(self, path: str) -> Iterator[str]:
+        return repeat(f"{path}[]")
+
     def add(
         self, path: str, what: str, values: int = 1, own: int = 0, note: str = "", before: Any = None, after: Any = None
     ) -> None:
-        kind = (path, what, part_type(path, before) if type(before) is dict else None)
+        self._count((path, what, part_type(path, before) if type(before) is dict else None), values, own)
+
+    def _count(self, kind: Kind, values: int, own: int) -> None:
         if (known := self._counts.get(kind)) is None:
             self._counts[kind] = [values, own]
         else:
@@ -92,50 +110,75 @@ class Counted(Listed):
         if (keys := self._single.get(path)) is None:
             keys = self._single[path] = []
         keys.append(key)
+        # Not at every value: a Counter over thousands of keys is much faster than one update each.
         if len(keys) >= MANY:
             self._fold()
+
+    def add_gone(self, path: str, value: Any) -> None:
+        kind = (path, "absent", part_type(path, value) if type(value) is dict else None)
+        if (values := self._gone.get(kind)) is None:
+            self._gone[kind] = [value]
+            self._counts.setdefault(kind, [0, 0])  # what was found first is told first
+        else:
+            values.append(value)
+
+    def weigh_gone(self) -> None:
+        """Weigh what is gone. To be called after each sample, which would stay in memory otherwise."""
+        for kind, values in self._gone.items():
+            self._count(kind, *_weights_at(kind[0], values))
+        self._gone = {}
 
     def counted(self) -> list[Found]:
         return [Found(path, what, values, own) for (path, what, _), (values, own) in self.counts().items()]
 
     def counts(self) -> dict[Kind, list[int]]:
-        """Values of each kind, and how many of them only their own format has a word for."""
+        """Values of each kind, and how many of them exist only in their own format."""
         self._fold()
         return self._counts
 
     def _fold(self) -> None:
         """Sum up the single values."""
+        self.weigh_gone()
         for path, keys in self._single.items():
-            for key, count in Counter(keys).items():
+            for key, values in Counter(keys).items():
                 place = f"{path}.{key}" if path else key
-                self.add(place, "absent", count, count if is_own(place) else 0)
+                self.add(place, "absent", values, values if is_own(place) else 0)
         self._single = {}
 
 
 def part_type(path: str, value: Any) -> str | None:
-    """The type of a part, where it is one that is lost."""
+    """The type of a lost part; None if it is not a part."""
     return value.get("type") if isinstance(value, dict) and path.endswith("]") else None
 
 
 def weight(value: Any) -> int:
-    """How many values something comes to; what is empty is one."""
+    """The number of values in something; an empty one counts as one."""
+    if not value or type(value) not in CONTAINERS:
+        return 1
+    values = 0
+    # A list that grows while it is walked, instead of recursion: this runs for every sample, and values may be deep.
     waiting = [value]
-    inner = 0
+    enter = waiting.append
     for item in waiting:
-        if item:
-            kind = type(item)
-            if kind is dict:
-                waiting += item.values()
-                inner += 1
-            elif kind is list or kind is tuple:
-                waiting += item
-                inner += 1
-    return len(waiting) - inner
+        values += len(item)
+        for inner in item.values() if type(item) is dict else item:
+            if type(inner) in CONTAINERS and inner:
+                values -= 1
+                enter(inner)
+    return values
+
+
+def _weights_at(path: str, value: Any) -> tuple[int, int]:
+    """The weights of something that stands at a path."""
+    if is_own(path):
+        own = weight(value)
+        return own, own
+    return weights(value)
 
 
 def weights(value: Any) -> tuple[int, int]:
-    """How many values something comes to, and for how many of them only the format they come from has a word: in
-    `extra`, and in parts that are unknown."""
+    """The number of values in something, and how many of them exist only in their own format: in `extra`, and in
+    unknown parts."""
     aside: list[Any] = []
     common = common_weight(value, aside)
     own = weight(aside) if aside else 0
@@ -143,32 +186,36 @@ def weights(value: Any) -> tuple[int, int]:
 
 
 def common_weight(value: Any, aside: list[Any] | None = None) -> int:
-    """How many values there are without those that only their own format has a word for, which may be most of a
-    sample: they are not looked into, and put aside where somebody wants them."""
+    """The number of values without those that exist only in their own format, which may be most of a sample: these are
+    not examined, and added to `aside` if it is given."""
+    if not value or type(value) not in CONTAINERS:
+        return 1
+    values = 0
     waiting = [value]
-    inner = 0
+    enter = waiting.append
     for item in waiting:
-        if item:
-            kind = type(item)
-            if kind is dict:
-                inner += 1
-                if "raw" in item and item.get("type") == "unknown":
-                    if aside is not None:
-                        aside.append(item)
-                elif extra := item.get("extra"):
-                    waiting += [item[key] for key in item if key != "extra"]
-                    if aside is not None:
-                        aside.append(extra)
-                else:
-                    waiting += item.values()
-            elif kind is list or kind is tuple:
-                waiting += item
-                inner += 1
-    return len(waiting) - inner
+        items = item
+        if type(item) is dict:
+            if "raw" in item and item.get("type") == "unknown":
+                if aside is not None:
+                    aside.append(item)
+                continue
+            if extra := item.get("extra"):
+                items = [item[key] for key in item if key != "extra"]
+                if aside is not None:
+                    aside.append(extra)
+            else:
+                items = item.values()
+        values += len(items)
+        for inner in items:
+            if type(inner) in CONTAINERS and inner:
+                values -= 1
+                enter(inner)
+    return values
 
 
 def is_own(path: str) -> bool:
-    """Whether only the format that a value comes from has a word for what stands there."""
+    """Whether the value at a path exists only in its own format."""
     return ".extra" in path or path.startswith("extra")
 
 

@@ -1,4 +1,4 @@
-"""The Gemini vocabulary: Content, Part and usage metadata, as ADK and Vertex AI write them.
+"""Gemini's Content, Part and usage metadata, as ADK and Vertex AI write them.
 
 Keys come in snake_case and in camelCase; the data inside arguments and responses keeps its own keys.
 """
@@ -47,6 +47,7 @@ _CALL, _ANSWER = {"id", "name", "args"}, {"id", "name", "response"}
 
 def _plain(part: dict[str, Any]) -> Part | None:
     """A part that is only a text, a thought, a call or an answer: a fast path that fits nearly all parts."""
+    # Two keys are only a fast case as text with `thought`.
     if len(part) == 2:
         text = part.get("text")
         return Thinking(text=text) if type(text) is str and part.get("thought") is True else None
@@ -57,7 +58,7 @@ def _plain(part: dict[str, Any]) -> Part | None:
         return ToolCall(id=value.get("id"), name=value.get("name") or "", arguments=value.get("args"))
     if key == "function_response" and type(value) is dict and value.keys() <= _ANSWER:
         response = value.get("response")
-        # Tools report a failure as `error` inside their response; that takes the longer way below.
+        # Tools report a failure as `error` inside their response; that is read by the slow code below.
         if type(response) is not dict or not response.get("error"):
             return ToolResult(call_id=value.get("id"), name=value.get("name"), output=response)
     return None
@@ -129,7 +130,7 @@ def parts_from(content: Any, format_name: str) -> tuple[Part, ...]:
 
 
 def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
-    """A part as a Gemini part in snake_case; None if Gemini has none for it."""
+    """A part as a Gemini part in snake_case; None if Gemini has no such part."""
     if isinstance(part, Unknown):
         mine = part.kind.startswith(f"{format_name}:") and isinstance(part.raw, dict)
         return part.raw if mine else None
@@ -137,6 +138,7 @@ def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
     if isinstance(part, Text):
         return {"text": part.text, **extra}
     if isinstance(part, Thinking):
+        # Without text there is nothing to write here; `wire/adk` writes the signature alone.
         if part.text is None:
             return None
         signature = {"thought_signature": part.signature} if part.signature is not None else {}
@@ -165,7 +167,7 @@ _CAMEL_BLOB = {"mime_type": "mimeType", "file_uri": "fileUri", "display_name": "
 
 
 def camel_part_to(part: Part, format_name: str) -> Any:
-    """A part as a Gemini part with the keys of the JavaScript tools; None if Gemini has none for it."""
+    """A part as a Gemini part with the keys of the JavaScript tools; None if Gemini has no such part."""
     if isinstance(part, Unknown) and not isinstance(part.raw, dict):
         return part.raw if part.kind.startswith(f"{format_name}:") else None
     raw = part_to(part, format_name)
@@ -187,6 +189,7 @@ def response_of(result: ToolResult) -> dict[str, Any]:
         if result.error is not None and "error" not in result.output:
             return {**result.output, "error": result.error}
         return result.output
+    # Gemini's API accepts only an object here; Google documents `output` and `error` as its keys.
     output = {} if result.output is None else {"output": result.output}
     return {**output, "error": result.error} if result.error is not None else output
 

@@ -1,6 +1,6 @@
-"""What the tools of Gemini CLI and its forks say only in words: exit codes and refusals.
+"""Exit codes and refusals that the tools of Gemini CLI and its forks report only as text.
 
-Their shell tool reports a command that failed as a success, with "Exit Code: 1" behind its output.
+Their shell tool reports a failed command as a success, with "Exit Code: 1" after its output.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pantrace.model import Failure, ToolResult
 
 SHELL = ("run_shell_command", "ShellTool")
 
-# At the very end only: a command may print such a line itself.
+# Only at the very end: a command may print such a line itself.
 _EXIT = re.compile(
     r"^Exit Code: (-?\d+)(?:\nSignal: [^\n]*)?(?:\nBackground PIDs: [^\n]*)?(?:\nProcess Group PGID: [^\n]*)?"
     r"\s*(?:</untrusted_context>)?\s*\Z",
@@ -29,6 +29,7 @@ def with_failure(result: ToolResult, status: Any = None) -> ToolResult:
     """A result with the failure that its text or its status reveals."""
     output = result.output
     text = output.get("output") if isinstance(output, dict) else output
+    # Only the shell tool: a file that was read may end with the same line.
     if result.name in SHELL and isinstance(text, str) and (found := _EXIT.search(text)) is not None:
         code = int(found[1])
         result = msgspec.structs.replace(result, exit_code=code, failure="exit_code" if code else result.failure)

@@ -13,12 +13,13 @@ TOOL = "computer"
 
 
 def action_arguments(action: Action) -> dict[str, Any]:
-    """A GUI action in the words of a computer tool: `action` and what belongs to it."""
+    """A GUI action as arguments of a computer tool: `action` and its details."""
     plain = cast("dict[str, Any]", to_plain(action))
     found: dict[str, Any] = {"action": action.kind}
     target = action.target
     if target is not None and target.point is not None:
         found["coordinate"] = [target.point.x, target.point.y]
+        # Without it, [0.5, 0.5] and [640, 360] could not be told apart.
         found["space"] = target.point.space
     if target is not None and target.element is not None:
         found["element"] = target.element

@@ -1,7 +1,7 @@
 """GUI actions written as Python code: pyautogui calls and the `computer` object of Windows Agent Arena.
 
-The code is parsed, never run. Each statement becomes one action whose `raw` is its text; what is not understood is an
-action of kind `unknown`. Points of pyautogui are pixels, those of `computer.mouse` are normalised.
+The code is parsed, never run. Each statement becomes one action whose `raw` is its text; a statement that is not
+understood becomes an action of kind `unknown`. pyautogui's points are pixels, those of `computer.mouse` are normalised.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_CODE = 100_000
 
 
 class NotUnderstood(Exception):
-    """A call whose arguments are not plain values, or that is no GUI action."""
+    """Raised for a call whose arguments are not plain values, or that is not a GUI action."""
 
 
 def parse_code(code: str) -> tuple[Action, ...]:
@@ -33,7 +33,7 @@ def parse_code(code: str) -> tuple[Action, ...]:
     if statements is None:
         return (Action(kind="unknown", raw=code),)
     found: list[Action] = []
-    # Models wrap their calls in imports, which do nothing by themselves.
+    # Models write imports before their calls; these are not actions.
     for statement in statements:
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             continue
@@ -43,6 +43,7 @@ def parse_code(code: str) -> tuple[Action, ...]:
 
 
 def _statements(code: str) -> list[ast.stmt] | None:
+    # Python's parser needs far more memory than its input, and may crash on deeply nested code.
     if not code or len(code) > _MAX_CODE:
         return None
     try:
@@ -82,6 +83,7 @@ def _path(func: ast.expr) -> tuple[str, ...]:
 
 def _plain(value: ast.expr) -> Any:
     try:
+        # Literals only: nothing of the recording is ever evaluated.
         return ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise NotUnderstood from None
@@ -138,7 +140,7 @@ def _pointing(kind: str) -> Read:
     return read
 
 
-# pyautogui.click(x, y, clicks, interval, button): hence the places 2 and 4.
+# pyautogui.click(x, y, clicks, interval, button): hence the positions 2 and 4.
 def _click(arguments: list[Any], named: dict[str, Any], text: str) -> Iterator[Action]:
     clicks = named.get("clicks", arguments[2] if len(arguments) > 2 else 1)
     button = named.get("button", arguments[4] if len(arguments) > 4 else "left")
@@ -161,7 +163,7 @@ def _write(arguments: list[Any], named: dict[str, Any], text: str) -> Iterator[A
 def _press(arguments: list[Any], named: dict[str, Any], text: str) -> Iterator[Action]:
     keys = arguments[0] if arguments else named["keys"]
     times = named.get("presses", arguments[1] if len(arguments) > 1 else 1)
-    # 100 at most: a hostile file could ask for a billion presses.
+    # At most 100: a hostile file could ask for a billion presses.
     for key in [keys] * int(_number(min(times, 100))) if isinstance(keys, str) else keys:
         yield Action(kind="key", key=_words(key), raw=text)
 

@@ -1,11 +1,11 @@
-"""The action DSL of OpenAdapt: what a GUI model answers, in coordinates or in Set-of-Marks numbers.
+"""OpenAdapt's action DSL: the answer of a GUI model, with coordinates or Set-of-Marks numbers.
 
     Thought: Focus the field.
     State: {"success": false}
     Action: CLICK(x=0.42, y=0.31)
 
-The parser is strict about letters and blanks, as OpenAdapt's own is. What it does not understand is an action of kind
-`unparsed` that holds the line. OpenAdapt calls that `fail`, which then cannot be told from a model that gave up.
+The parser is strict about case and blanks, like OpenAdapt's own. A line that it does not understand becomes an action
+of kind `unparsed`. OpenAdapt calls that `fail`, which then looks the same as a model that gave up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAME = "gui-dsl"
 _NUMBER = r"(-?(?:\d+\.\d+|\d+|\.\d+))"
 _CLICK = re.compile(rf"CLICK\(x={_NUMBER},\s*y={_NUMBER}\)")
 _TYPE = re.compile(r'TYPE\(text="((?:[^"\\]|\\.)*)"\)')
-# 18 digits at most: int() raises an error for a number of thousands of digits.
+# At most 18 digits: int() raises an error for thousands of digits.
 _MARK_CLICK = re.compile(r"CLICK\(\[(\d{1,18})\]\)")
 _QUOTED = r"""["']((?:[^"'\\]|\\.)*)["']"""
 _MARK_TYPE = re.compile(rf"TYPE\(\[(\d{{1,18}})\],\s*{_QUOTED}\)")
@@ -40,9 +40,9 @@ class Reply(Record, frozen=True, kw_only=True):
 
     thought: str | None = None
     state: dict[str, Any] | None = None
-    """None too when it is not flat JSON: OpenAdapt reads up to the first closing brace."""
+    """Also None if it is not flat JSON: OpenAdapt reads up to the first closing brace."""
     line: str
-    """What stood behind the last `Action:`; the whole text when there is none."""
+    """The text after the last `Action:`; the whole text if there is none."""
     action: Action
 
 
@@ -60,13 +60,14 @@ def parse_reply(text: str) -> Reply:
 
 
 def action_line(text: str) -> str:
-    """The part of an answer that holds the action."""
+    """The part of an answer with the action."""
     lines = _ACTION_LINE.findall(text)
     return (lines[-1] if lines else text).strip()
 
 
 def parse_action(line: str) -> Action:
     """The action of one line; marks are tried before coordinates, the first match wins."""
+    # In OpenAdapt's order, so that an ambiguous line is read as its own parser reads it.
     if match := _MARK_CLICK.search(line):
         return Action(kind="click", target=Target(element=int(match[1])), raw=line)
     if match := _MARK_TYPE.search(line):
@@ -87,7 +88,7 @@ def _bare(line: str) -> Action:
 
 
 def _clamp(x: float, y: float) -> Target:
-    """A normalised target; numbers outside 0..1 are pulled to the edge and kept beside it."""
+    """A normalised target; numbers outside 0..1 are moved to the edge, and the originals are kept."""
     inside = min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0)
     point = Point(x=inside[0], y=inside[1], space="normalised")
     return Target(point=point, extra={} if inside == (x, y) else {NAME: {"x": x, "y": y}})

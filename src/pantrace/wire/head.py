@@ -1,4 +1,4 @@
-"""The head of an input: as much of its beginning as it takes to recognise its format."""
+"""The head of an input: enough of its beginning to detect its format."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Head:
             return "sqlite"
         if self.data.startswith((b"PK\x03\x04", b"PK\x05\x06")):
             return "zip"
-        # A string too: google-adk up to 1.21 writes JSON inside a JSON string.
+        # Also a string: google-adk up to 1.21 writes JSON inside a JSON string.
         return "json" if self.data.lstrip()[:1] in (b"{", b"[", b'"') else "text"
 
     @cached_property
     def is_whole(self) -> bool:
         """Whether the head is the whole input."""
-        # Less 8: a byte order mark of 3 bytes may have been taken off the front.
+        # Minus 8: a byte order mark of 3 bytes may have been removed.
         return len(self.data) < SIZE - 8
 
     @cached_property
@@ -61,14 +61,14 @@ class Head:
 
     @cached_property
     def document(self) -> Any:
-        """The whole JSON value, as far as the head reaches: open strings, lists and objects are closed."""
+        """The JSON value as far as the head reaches: open strings, lists and objects are closed."""
         if self.layout is None or self.layout == "lines":
             return None
         return decode_beginning(self.data)
 
     @cached_property
     def records(self) -> list[Any]:
-        """The first records: lines, items of an array, or the one document; the last may be cut."""
+        """The first records: lines, items of an array, or the whole document; the last may be cut off."""
         return [record for record in self._records() if record is not None]
 
     @cached_property
@@ -78,6 +78,7 @@ class Head:
 
     def _records(self) -> Iterable[Any]:
         if self.layout == "lines":
+            # Several lines, because the first ones may be metadata (a header, a session line).
             return (record for line in self.data.splitlines()[:32] if line.strip() for record in _on_line(line))
         if self.layout == "array":
             return self.document if isinstance(self.document, list) else ()
@@ -90,7 +91,7 @@ class Head:
 
     @cached_property
     def members(self) -> tuple[str, ...]:
-        """Names in a zip archive; empty for anything else or when it is torn."""
+        """Names in a zip archive; empty for anything else, or if it is damaged."""
         if self.kind != "zip":
             return ()
         from .zip_archive import member_names
@@ -98,14 +99,14 @@ class Head:
         return member_names(self.path)
 
     def has(self, relative: str) -> bool:
-        """Whether a directory holds this path (a glob pattern is fine)."""
+        """Whether a directory contains this path, which may be a glob pattern."""
         return self.kind == "directory" and next(self.path.glob(relative), None) is not None
 
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
 _BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}]|\Z)', re.DOTALL)
-"""All up to the next bracket at once, as a step for each comma and each text takes several times as long. The end of
-the text is a match as well: where none is found, it would be tried again from each character on."""
+"""Matches everything up to the next bracket at once: one match for each comma and each string takes several times as
+long. The end of the text is a match as well; otherwise the search would start again at each character."""
 _COMMA = re.compile(rf'(?:[^",]++|{_STRING})*+(,|\Z)', re.DOTALL)
 _fast: Callable[[bytes], Any] = typed_decoder(object)
 
@@ -119,7 +120,7 @@ def _on_line(line: bytes) -> list[Any]:
 
 
 Open: TypeAlias = "tuple[str, Open] | None"
-"""How to close what is open: the innermost, then what is around it. Each cut shares it with the others."""
+"""The closing brackets of what is open, innermost first, as a linked list that all cuts share."""
 
 
 def decode_beginning(data: bytes) -> Any:
@@ -127,7 +128,7 @@ def decode_beginning(data: bytes) -> Any:
     try:
         return _fast(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        pass  # cut off, most likely; if not, all of it is decoded below
+        pass  # probably cut off; otherwise all of it is decoded below
     text = data.decode("utf-8", "ignore")
     open_: Open = None
     # The last few places where the text could be closed; if none of them parses, it is not JSON.
@@ -139,6 +140,7 @@ def decode_beginning(data: bytes) -> Any:
         if mark in "[{":
             open_ = ("]" if mark == "[" else "}", open_)
             depth += 1
+            # Given up early: a hostile file of brackets would otherwise build a list of millions.
             if depth > most:
                 return None
         else:

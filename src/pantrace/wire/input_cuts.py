@@ -12,25 +12,27 @@ from . import files
 from .input_span import Span
 
 SPAN_BYTES = 16_000_000
-"""About how many bytes of an input stand in one span."""
+"""Approximate bytes of an input in one span."""
 
 
 class Cutting(NamedTuple):
-    """How an input is to be cut, and what must stay open while its spans are read."""
+    """How to cut an input, and what must stay open while its spans are read."""
 
     size: int
-    """Bytes that should stand in one span."""
+    """Bytes that one span should have."""
     held: ExitStack
 
 
 def by_lines(path: Path, size: int) -> Iterator[Span]:
     """Spans of a file of lines, each ending at a line's end. None if the file is small, or compressed and so cannot be
     cut."""
+    # A compressed file can only be read from its start.
     if path.stat().st_size <= size or files.is_packed_file(path):
         return
     with files.open_unpacked(path) as file:
         begin = before = 0
         while block := file.read(size):
+            # Counted here, where the bytes are in memory anyway: workers need the line numbers for their messages.
             length, newlines, last = len(block), block.count(b"\n"), block
             while not last.endswith(b"\n") and (last := file.readline(size)):  # in pieces: a line may be long
                 length, newlines = length + len(last), newlines + last.count(b"\n")
@@ -51,7 +53,7 @@ def by_weight(weights: Iterable[int], size: int) -> Iterator[Span]:
 
 
 def by_count(count: int, weight: int, size: int) -> Iterator[Span]:
-    """Spans of numbered samples of which only the total size is known."""
+    """Spans of numbered samples, if only their total size is known."""
     each = max(1, count * size // max(weight, 1))
     for begin in range(0, count, each):
         yield Span(begin, min(begin + each, count))

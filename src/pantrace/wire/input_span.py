@@ -11,6 +11,6 @@ class Span(NamedTuple):
     begin: int
     end: int
     before: int = 0
-    """Lines that stand before it, so that messages name the lines of the whole file."""
+    """Number of lines before it, so that messages have the line numbers of the whole file."""
     copy: str | None = None
-    """A copy of the input as of one moment, made for as long as its spans are read."""
+    """A snapshot of the input that exists while its spans are read: all readers must see the same database."""

@@ -1,4 +1,4 @@
-"""Grades: the letters that Inspect's scorers give, and the numbers Inspect counts them as."""
+"""Grades: the letters of Inspect's scorers, and the numbers that Inspect uses for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The recorder's journal: one line for each event, in the order in which it happened.
 
-A recorder writes it while an agent works, so that whatever was said before a crash is there. A line holds one event;
-`sample_of` puts the events together. A journal that does not say how it ended belongs to a program that was killed.
+A recorder writes it while an agent works, so that everything before a crash is there. A line is one event; `sample_of`
+puts the events together. A journal without an end belongs to a program that was killed or is still running.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pantrace.model.record import Number
 from .json import as_kind, decode
 
 VERSION = 1
-UNFINISHED = "the recording was not finished: its program was ended, or is still at work"
+UNFINISHED = "the recording was not finished: its program was ended, or is still running"
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="begin", tag_field="event"):
-    """The first line: what is recorded."""
+    """The first line: what is being recorded."""
 
     recording: int = msgspec.field(name="pantrace_recording")
     """Version of the journal."""
@@ -64,7 +64,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="score", tag_field="event"):
-    """A score that the program gave to itself."""
+    """A score that the recorded program gave itself."""
 
     score: Score
 
@@ -93,7 +93,7 @@ def event_in(line: bytes) -> Event:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        # Lone surrogates, and other things that the quick decoder refuses.
+        # Lone surrogates, and other things that the fast decoder refuses.
         return cast("Event", as_kind(decode(line), Event))
     except msgspec.ValidationError as error:
         raise ReadError(f"{NO_EVENT}{error}") from None
@@ -119,6 +119,7 @@ def sample_of(events: Iterable[Event]) -> Sample:
     for event in events:
         match event:
             case Did():
+                # `setdefault`: with several threads, a step may come before the line that starts its sub-agent.
                 actors.setdefault(event.of, _Actor()).steps.append(event.step)
             case State():
                 actor = actors.setdefault(event.of, _Actor())
@@ -151,6 +152,7 @@ def sample_of(events: Iterable[Event]) -> Sample:
 def _trajectory_of(begin: Begin, end: End | None, actors: dict[str | None, _Actor]) -> Trajectory:
     own = actors[None]
     # A journal without an end belongs to a program that was killed or is still running.
+    # An error, not a missing outcome: a crashed agent must not look like one that was not scored.
     unfinished = Outcome(status="error", reason=UNFINISHED)
     return Trajectory(
         id=begin.id,

@@ -1,7 +1,7 @@
-"""JSON without loss: msgspec where it can, the standard library where msgspec refuses.
+"""JSON without loss: msgspec if possible, the standard library for what msgspec refuses.
 
-Kept through reading and writing: integers of any size, NaN and Infinity, numbers beyond the range of a float, lone
-surrogates, a byte order mark in front, repeated keys.
+Reading and writing keeps integers of any size, NaN and Infinity, numbers beyond the range of a float, lone surrogates
+and repeated keys; a byte order mark is accepted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class NonFinite(float):
-    """A number that JSON text can hold and a float cannot, with its literal: NaN, -Infinity, 1e999."""
+    """A number that JSON text can represent but a float cannot, with its literal: NaN, -Infinity, 1e999."""
 
     literal: str
 
@@ -36,6 +36,7 @@ class NonFinite(float):
         self.literal = literal
         return self
 
+    # By literal: NaN is not equal to itself, and a comparison of what was read back would always find a loss.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NonFinite) and other.literal == self.literal
 
@@ -55,8 +56,8 @@ def _literal(value: Any) -> Any:
     raise NotImplementedError(type(value).__name__)
 
 
-UNFINISHED = "it may still be being written, or was not copied completely"
-"""What to say of a text or a file that breaks off."""
+UNFINISHED = "the program may still be writing it, or it was not copied completely"
+"""The remedy for a text or a file that breaks off."""
 
 _encoder = msgspec.json.Encoder(enc_hook=_literal)
 _sorting_encoder = msgspec.json.Encoder(enc_hook=_literal, order="deterministic")
@@ -79,12 +80,13 @@ def _integer(literal: str) -> int:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dictionary where the last of repeated keys wins and earlier ones are kept beside it under another name."""
+    """A dictionary in which the last of repeated keys wins, and earlier ones are kept under another name."""
     found: dict[str, Any] = {}
     repeated: Counter[str] = Counter()
     for key, value in pairs:
         if key in found:
             repeated[key] += 1
+            # A file may really contain such a key.
             while (kept := f"{key} (duplicate {repeated[key]})") in found:
                 repeated[key] += 1
             found[kept] = found[key]
@@ -106,7 +108,7 @@ def _patient(data: bytes) -> Any:
 
 
 def decode(data: bytes | memoryview) -> Any:
-    """Any JSON value. Of repeated keys the last wins; use `decode_document` for text that a person may have written."""
+    """Any JSON value. The last of repeated keys wins; use `decode_document` for text that a person may have written."""
     try:
         # Most records of a database are too short to be deep.
         value = _decoder.decode(data) if len(data) <= 2 * limits().depth else bounded.decode(data)
@@ -118,10 +120,10 @@ def decode(data: bytes | memoryview) -> Any:
 
 
 def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
-    """Decode many short texts as one list, which halves their time; None if one needs to be decoded by itself.
+    """Decode many short texts as one list, which halves the time; None if one needs to be decoded separately.
 
-    Only texts that are made for it could pass together and not alone: one that holds two values, beside two that are
-    one value cut in a list. Whoever can write those could as well write what they are read as."""
+    Only specially made texts could be valid together and not alone: one with two values, next to two that are halves of
+    one value. An attacker who can write those could just as well write the resulting values."""
     try:
         values: list[Any] = bounded.decode(b"[" + b",".join(texts) + b"]")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ReadError):
@@ -130,7 +132,7 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
 
 
 def decode_patiently(data: bytes, more: int = 0) -> Any:
-    """Decode what msgspec refuses; ReadError says where the text breaks. `more`: extra levels allowed."""
+    """Decode what msgspec refuses; ReadError says where the text is broken. `more`: additional levels allowed."""
     try:
         return decode_shallow(_patient(data), data, more)
     except json.JSONDecodeError as error:
@@ -159,14 +161,19 @@ def _is_cut(error: json.JSONDecodeError) -> bool:
 
 
 def decode_document(data: bytes | memoryview) -> Any:
-    """Any JSON value with nothing lost: earlier values of a repeated key are kept beside the last."""
+    """Any JSON value without loss: earlier values of a repeated key are kept, too."""
+    return decode_telling_repeats(data)[0]
+
+
+def decode_telling_repeats(data: bytes | memoryview) -> tuple[Any, bool]:
+    """The value that `decode_document` returns, and whether a key in it was repeated."""
     value = decode(data)
     raw, again = bytes(data), encode(value)
-    # Each key brings a colon, and those inside texts are the same on both sides: fewer of them mean a repeated key.
-    # Compact text comes out as it went in, which is seen at once.
+    # Each key has a colon, and those inside texts are the same on both sides: fewer of them mean a repeated key.
+    # Compact text is encoded to the same bytes, which is the quickest check.
     if not raw.startswith(again) and raw.count(b":") > again.count(b":"):
-        return decode_patiently(raw)
-    return value
+        return decode_patiently(raw), True
+    return value, False
 
 
 def decode_as(data: bytes, kind: type[T]) -> T:
@@ -174,7 +181,7 @@ def decode_as(data: bytes, kind: type[T]) -> T:
     try:
         value = msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
-        # msgspec's word for an integer that does not fit 64 bits; Python's own integers have room for it.
+        # msgspec's message for an integer beyond 64 bits, which Python's integers can hold.
         if "out of range" not in str(error):
             raise
         return as_kind(decode_patiently(data, OURS), kind)
@@ -197,7 +204,7 @@ def as_kind(value: Any, kind: Any) -> Any:
     except UnicodeEncodeError:
         raise msgspec.ValidationError("Half a character (a lone surrogate) where a known word is expected") from None
     except msgspec.ValidationError:
-        # A field that is declared as float takes no NonFinite. So each goes through as a number that nobody writes.
+        # A float field accepts no NonFinite, so each is passed as a marker: a number that does not occur otherwise.
         literals: dict[float, NonFinite] = {}
         marked = _marked(value, literals)
         if not literals:
@@ -207,7 +214,7 @@ def as_kind(value: Any, kind: Any) -> Any:
 
 def _marked(value: Any, literals: dict[float, NonFinite]) -> Any:
     if isinstance(value, NonFinite):
-        # Near the smallest numbers a float can hold: no recording has these by itself.
+        # Near the smallest numbers that a float can hold, which no recording contains.
         mark = (len(literals) + 1) * 4.9e-307
         literals[mark] = value
         return mark
@@ -239,7 +246,7 @@ def typed_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T]:
             value = fast(data)
         except RecursionError:
             raise msgspec.DecodeError("nested too deeply") from None
-        # Most of these hold raw texts, or structs in which a reader looks by itself: there is nothing to go through.
+        # Most of these types contain raw text, or structs that their reader checks: there is little to walk through.
         if len(data) > 2 * limits().depth and is_too_deep(value, limits().depth):
             raise msgspec.DecodeError("nested too deeply")
         return value
@@ -316,6 +323,7 @@ def _patient_text(value: Any, indent: int | None, newline: str) -> str:
     if isinstance(value, NonFinite):
         return value.literal
     if not value or not isinstance(value, (dict, list, tuple)):
+        # As UTF-8 like msgspec does; only texts with half a surrogate pair need escapes.
         text = json.dumps(value, ensure_ascii=False)
         return text if _is_utf8(text) else json.dumps(value)
     inner = newline + " " * (indent or 0)

@@ -12,7 +12,7 @@ from pantrace.errors import ReadError
 
 from .limits import limits
 
-# Nested references multiply: a small file could unfold to more than any memory holds.
+# Nested references multiply: a small file could expand to more than fits in memory.
 _MOST_REFERRED = 1_000_000
 
 
@@ -25,12 +25,12 @@ _PANDAS = frozenset(
     {"_mgr", "_typ", "_metadata", "_flags", "allows_duplicate_labels", "attrs"}  # of the table
     | {"_data", "_name", "_range", "_cache", "_id", "_references"}  # of its axes
 )
-"""Fields by which pandas keeps a table and its axes."""
+"""Fields that pandas uses for a table and its axes."""
 
 
 def unknown_wrapper_keys(value: Any) -> dict[str, dict[str, Any]]:
     """Keys in jsonpickle's wrappers that belong neither to it nor to the pickled objects, by the wrapper's path.
-    `unpickle` has no room for them, as a wrapper often stands for a single word."""
+    `unpickle` cannot return them, because a wrapper often becomes a single word."""
     found: dict[str, dict[str, Any]] = {}
     _add_unknown_keys(found, value, "", in_table=False)
     return found
@@ -47,7 +47,7 @@ def _add_unknown_keys(found: dict[str, dict[str, Any]], value: Any, place: str, 
     if strange:
         found[place] = strange
     for key, each in value.items():
-        # What pandas caches it can compute again.
+        # pandas can compute its caches again.
         if key not in strange and key != "_cache":
             _add_unknown_keys(found, each, f"{place}.{key}" if place else key, in_table=in_table)
 
@@ -57,7 +57,7 @@ def _is_unknown(key: str, around: dict[str, Any], in_table: bool) -> bool:
         return False
     if in_table:
         return key not in _PANDAS
-    # Fields of an object stand in its state if there is one, else beside its name.
+    # An object's fields are in its state if there is one, otherwise next to its name.
     if {"__dict__", "__reduce__", "py/state"} & around.keys():
         return True
     return "py/object" not in around and any(each.startswith("py/") for each in around)
@@ -70,11 +70,11 @@ def unpickle(value: Any) -> Any:
 
 
 class _Unwrapper:
-    """One walk in the order of writing: `py/id` means the object of that number.
+    """One walk in the order of writing: `py/id` refers to an object by its number.
 
     jsonpickle (3 and 4 alike) counts objects, dictionaries and lists from 0, each when it begins; tuples, sets and
-    classes do not count, nor do the lists that only its own wrappings have. What nobody wants is walked through all the
-    same, or every later number would mean something else."""
+    classes do not count, nor do the lists of its own wrappers. Data that is not needed is walked through as well, or
+    every later number would refer to another object."""
 
     def __init__(self) -> None:
         self.known: list[Any] = []
@@ -102,7 +102,7 @@ class _Unwrapper:
 
     def _count(self, make: Callable[[], Any]) -> Any:
         place = len(self.known)
-        # None until it is whole: what refers to itself would have no end.
+        # None until it is complete: an object that refers to itself would have no end.
         self.known.append(None)
         self.known[place] = found = make()
         return found
@@ -130,6 +130,7 @@ class _Unwrapper:
     def _object(self, value: dict[str, Any]) -> Any:
         name = str(value.get("py/object", ""))
         if name == "datetime.datetime":
+            # Walked through for its numbers, although the value itself is computed below.
             written = value.get("__reduce__")
             if isinstance(written, list) and isinstance(written[-1], list):
                 self._each(written[-1])
@@ -144,7 +145,7 @@ class _Unwrapper:
         state = fields.pop("py/state", fields)
         if not isinstance(state, dict) or not isinstance(named := state.get("__dict__"), dict):
             return state if isinstance(state, dict) else fields
-        # pydantic keeps fields that a model does not declare in a dictionary of their own.
+        # pydantic keeps fields that a model does not declare in a separate dictionary.
         more = state.get("__pydantic_extra__")
         return {**named, **more} if isinstance(more, dict) else named
 
@@ -169,7 +170,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def columns_of(frame: dict[str, Any]) -> dict[str, list[Any]]:
-    """The columns of a pickled DataFrame whose cells are texts and other plain values; {} if it is kept otherwise."""
+    """The columns of a pickled DataFrame with plain cells; {} if it was pickled in another way."""
     try:
         blocks, axes = frame["py/state"]["_mgr"]["py/reduce"][1]["py/tuple"]
         names = _cells(axes[0])
@@ -188,7 +189,7 @@ def columns_of(frame: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def _cells(value: Any) -> list[Any]:
-    """The last list inside, which is where numpy keeps the items of an array of objects."""
+    """The last list inside, which is where numpy stores the items of an array of objects."""
     found: list[Any] = []
 
     def walk(each: Any) -> None:

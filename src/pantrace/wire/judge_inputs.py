@@ -1,4 +1,4 @@
-"""What a judge is told about a sample of any format: question, context, answer, goal, tools and calls."""
+"""What a judge gets to know about a sample of any format: question, context, answer, goal, tools and calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pantrace.model import (
 
 
 class JudgeInputs(msgspec.Struct, frozen=True, kw_only=True):
-    """What the judges are told; None for what the sample does not state."""
+    """Inputs for judges; None for what the sample does not have."""
 
     question: str | None = None
     context: str | None = None
@@ -34,8 +34,8 @@ class JudgeInputs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge_inputs_of(sample: Sample, call: Callable[[CallPair], dict[str, Any]] | None = None) -> JudgeInputs:
-    """What a sample tells the judges. The question is the case's, else the last prompt; earlier turns are the context
-    unless the case has one. `call` formats a tool call (default: `plain_call`)."""
+    """A sample's inputs for judges. The question is the case's, otherwise the last prompt; earlier turns are the
+    context unless the case has one. `call` formats a tool call (default: `plain_call`)."""
     case, trajectory = sample.case or Case(), sample.trajectory
     question, context = case.question, case.context
     if trajectory is not None and (question is None or context is None):
@@ -43,7 +43,7 @@ def judge_inputs_of(sample: Sample, call: Callable[[CallPair], dict[str, Any]] |
         if question is None:
             question = next((turn.text for turn in reversed(said) if turn.role == "user"), None)
         if context is None:
-            # The last answer is what is judged, and no context.
+            # The last answer is what is judged, so it is not part of the context.
             before = said[:-1] if said and said[-1].role == "agent" else said
             context = "\n\n".join(f"{turn.role}: {turn.text}" for turn in before if turn.text != question) or None
     return JudgeInputs(
@@ -67,18 +67,18 @@ STATED = {
     "invokedtools": "invoked_tools",
     "rag_mode": "rag_mode",
 }
-"""Keys of a payload in small letters -> what the judges call it."""
+"""Keys of a payload in lower case -> the judges' names."""
 
 
 def stated_inputs(case: Case | None, name: str) -> dict[str, Any]:
-    """What a case states itself for one judge, in the judges' names. None was stated as null; an absent key was not
-    stated."""
+    """The inputs that a case itself gives for one judge, by the judges' names. None means null; an absent key was not
+    given."""
     payload = stated_payload(case, name)
     return {STATED[key.lower()]: value for key, value in payload.items() if key.lower() in STATED}
 
 
 def stated_payload(case: Case | None, name: str) -> dict[str, Any]:
-    """The same under the dataset's own keys, which count in any case."""
+    """The same under the dataset's own keys, whose case does not matter."""
     note = case.extra.get("explain") if case is not None else None
     payloads = note.get("explain_inputs") if isinstance(note, dict) else None
     for key, payload in payloads.items() if isinstance(payloads, dict) else ():
@@ -88,10 +88,11 @@ def stated_payload(case: Case | None, name: str) -> dict[str, Any]:
 
 
 def answer_of(trajectory: Trajectory) -> str | None:
-    """The final response; "" when the agent's last message is empty, None when there is none."""
+    """The final response; "" if the agent's last message is empty, None if there is none."""
     answer = final_response(trajectory)
     if answer is None and trajectory.steps:
         last = trajectory.steps[-1]
+        # An empty message is an answer, if a bad one; no message at all is none.
         empty = last.role == "agent" and last.kind == "message" and any(isinstance(part, Text) for part in last.parts)
         return "" if empty else None
     return answer
@@ -104,14 +105,14 @@ def plain_call(pair: CallPair) -> dict[str, Any]:
 
 
 def outcome_of(result: ToolResult) -> Any:
-    """The recorded output, with the error beside it if there was one."""
+    """The recorded output, together with the error if there was one."""
     if result.error is None:
         return result.output
     return {"error": result.error} if result.output is None else {"output": result.output, "error": result.error}
 
 
 def agent_of(sample: Sample) -> str | None:
-    """The agent under test: the case's, else the first one that took part."""
+    """The agent under test: the case's, otherwise the first one that took part."""
     if sample.case is not None and sample.case.agent is not None:
         return sample.case.agent
     if sample.trajectory is None:

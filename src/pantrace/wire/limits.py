@@ -1,6 +1,6 @@
-"""Limits: what an input may ask of this machine before it is refused.
+"""Limits: how much memory and time an input may take before it is refused.
 
-Declared sizes are not believed: what is unpacked is counted while it is unpacked. Compression alone is no offence: the
+Declared sizes are not trusted: bytes are counted while they are unpacked. High compression alone is not suspicious: the
 log of an agent that repeats its context packs a hundred to one with deflate, and over two thousand to one with zstd. So
 size and ratio must both be exceeded. Depth and digits keep every later walk over a value within Python's own limits.
 """
@@ -21,22 +21,22 @@ class Limits(NamedTuple):
     """All limits in one record."""
 
     flowing: int = 64 * _MB
-    """Bytes that may be unpacked at any ratio where they are read line by line."""
+    """Bytes that may be unpacked at any ratio if they are read line by line."""
     held: int = 32 * _MB
-    """Bytes that may be unpacked at any ratio where they are in memory at once: a document, a line, a member."""
+    """Bytes that may be unpacked at any ratio if they are in memory at once: a document, a line, a member."""
     deflate_ratio: int = 500
-    """Times its packed size, beyond these sizes; one letter repeated reaches 1,030."""
+    """Maximum ratio beyond these sizes; one repeated letter reaches 1,030."""
     zstd_ratio: int = 4_000
-    """The same for zstd, where short lines that are repeated reach 10,000, and one letter 30,000."""
+    """The same for zstd, where repeated short lines reach 10,000, and one repeated letter 30,000."""
     record: int = 256 * _MB
     """Bytes of one record, packed or not: a line, a document, a session of many lines, a member, a row of a database.
     All of it is in memory at once, several times over."""
     members: int = 2_000_000
     """Members of an archive."""
     depth: int = 200
-    """Lists and objects inside each other."""
+    """Levels of nested lists and objects. Every walk over a value recurses, and Python stops at about 1,000 calls."""
     digits: int = 4_300
-    """Digits of an integer; Python itself makes no more of them into a number."""
+    """Digits of an integer; Python itself refuses to convert more, because that takes quadratic time."""
 
 
 _limits = Limits()
@@ -48,8 +48,9 @@ def limits() -> Limits:
 
 
 def allow_unpacked(size: int) -> None:
-    """Let every input unpack to this size, however tightly it is packed."""
+    """Let every input unpack to this size, whatever its ratio."""
     global _limits
+    # A document of that size must be allowed as well, or the option would have no effect on it.
     _limits = _limits._replace(flowing=size, held=size, record=max(size, _limits.record))
 
 
@@ -61,7 +62,8 @@ def allow_record(size: int) -> None:
 
 @contextmanager
 def any_record_size() -> Iterator[None]:
-    """Lift the limit on records: what was just written can be larger in some formats than what was read."""
+    """Lift the limit on records: what we just wrote can be larger than what was read, and must be read back."""
+    # Restored afterwards: the next input is foreign again.
     before = _limits
     allow_record(sys.maxsize)
     try:
@@ -71,7 +73,7 @@ def any_record_size() -> Iterator[None]:
 
 
 def set_limits(given: Limits) -> None:
-    """Take over the limits of another process, in a worker."""
+    """Use the limits of another process, in a worker: options of the command line apply there, too."""
     global _limits
     _limits = given
 

@@ -12,7 +12,7 @@ from .unpacking import Unpacked
 Opened: TypeAlias = "io.BufferedReader[Any]"
 
 _PIECE = 1 << 23
-"""Bytes of a line that are read before anybody asks how long it is."""
+"""Bytes of a line that are read before its length is measured."""
 
 
 def whole_lines(file: Opened) -> Iterator[bytes | None]:
@@ -28,7 +28,7 @@ def whole_lines(file: Opened) -> Iterator[bytes | None]:
         elif not file.seekable():
             yield _read_to_end(file, line, most, begin)
         else:
-            # Measured first: what is too large never is in memory.
+            # Measured first, so that a line that is too large is never in memory.
             place = file.tell()
             length, ended = _skip_line(file, most - len(line))
             if not ended:
@@ -54,7 +54,7 @@ def _skip_line(file: Opened, most: int | None = None) -> tuple[int, bool]:
 
 
 def _read_to_end(file: Opened, line: bytes, most: int, begin: int) -> bytes | None:
-    """The rest of a line in a stream that cannot be rewound, so that its length shows only by reading it. A line that
+    """The rest of a line in a stream that cannot be rewound, so its length is known only after reading it. A line that
     is far larger than its packed bytes (from `begin` on) allow is refused."""
     packed = file.raw if isinstance(file.raw, Unpacked) else None
     pieces, length = [line], len(line)
@@ -65,5 +65,6 @@ def _read_to_end(file: Opened, line: bytes, most: int, begin: int) -> bytes | No
         if length <= most:
             pieces.append(line)
         else:
+            # Dropped as soon as it is too long; the rest is only counted.
             pieces.clear()
     return b"".join(pieces) if length <= most else None

@@ -126,5 +126,5 @@ def reason(path: str, why: Mapping[str, str], target: str) -> str:
             return why[place]
         place = place.rpartition(".")[0]
     if ".extra." in f".{path}":
-        return f"kept for its own format; {target} has no place for it"
+        return "only the source format has a place for it"
     return f"{target} has no place for it"

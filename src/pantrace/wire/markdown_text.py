@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _MEANING = re.compile(r"[\\`*<>|~&]|\](?=[(\[])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-"""A bracket means something only where an address follows: [0.3, 0.54] is an interval."""
+"""A bracket has a meaning only if a link follows: [0.3, 0.54] is an interval."""
 # On GitHub, `@name` in a report would notify that person.
 _MENTION = re.compile(r"(?<!\w)@")
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])")
@@ -22,4 +22,5 @@ def as_text(text: str) -> str:
 def as_quotation(text: str) -> str:
     """A quotation that keeps lines and lists, but no tags and no pictures."""
     lines = text.splitlines() or [""]
+    # `![` would load a picture, and tell its server who reads the report.
     return "\n".join(f"> {_MARKUP.sub('&lt;', line).replace('![', '!&#91;')}" for line in lines)

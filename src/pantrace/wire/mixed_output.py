@@ -1,8 +1,8 @@
 """Mixed output: a tool's answer in several pieces, texts and pictures in their order.
 
-A result of the model has one output and its pictures apart. Where all pieces are texts and pictures, the output is the
-texts, joined by a blank line, and a form tells where they were cut; else it is the list of pieces, in which a picture
-stands as `{"media": number}`."""
+A result in the model has one output, and its pictures separately. If all pieces are texts and pictures, the output is
+the texts, joined by a blank line, and a form says where they were joined; otherwise it is the list of pieces, in which
+a picture is `{"media": number}`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from pantrace.model import Media, Part, Text
 
 BETWEEN = "\n\n"
 Form = list[int | None]
-"""For each piece the length of its text, or None for a picture. A text alone has the length 0, and is all there is: so
-it stays itself when a secret is taken out of it."""
+"""For each piece the length of its text, or None for a picture. A single text has the length 0, which means all of it:
+so it still fits after a secret was removed from it."""
 
 
 def split(content: list[Any], part_from: Callable[[Any], Part]) -> tuple[Any, tuple[Media, ...], Form | None]:
-    """The output, the pictures, and the form in which they were cut; with form None, the output is the list of
-    pieces."""
+    """The output, the pictures, and the form of the pieces; with form None, the output is the list of pieces."""
     parts = [part_from(raw) for raw in content]
     media = tuple(part for part in parts if isinstance(part, Media))
     if all(isinstance(part, Media) or (isinstance(part, Text) and not part.extra) for part in parts):
@@ -35,6 +34,7 @@ def split(content: list[Any], part_from: Callable[[Any], Part]) -> tuple[Any, tu
 def join(output: Any, media: list[Any], form: Form | None, text_to: Callable[[str], Any]) -> list[Any]:
     """The pieces as they were, for writing. If the texts no longer fit the form, one text is written before the
     pictures."""
+    # `split` has left the number of each picture in its place.
     if isinstance(output, list):
         return [
             media[each["media"]] if isinstance(each, dict) and each.keys() == {"media"} else each for each in output
@@ -45,7 +45,7 @@ def join(output: Any, media: list[Any], form: Form | None, text_to: Callable[[st
         lengths = [len(text)]
         form = [None if each is None else len(text) for each in form or ()]
     whole = sum(lengths) + len(BETWEEN) * max(len(lengths) - 1, 0)
-    # Somebody changed the text since (a redaction, say): the old cuts mean nothing now.
+    # The text has changed since (a redaction, for example), so the old lengths are wrong.
     if whole != len(text) or len(form or ()) != len(lengths) + len(media):
         return [*([text_to(text)] if text else []), *media]
     pictures, pieces, place = iter(media), [], 0

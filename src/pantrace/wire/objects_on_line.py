@@ -1,7 +1,7 @@
-"""Several JSON objects on one line, where the line break between them was never written.
+"""Several JSON objects on one line, because the line break between them was never written.
 
-Qwen Code leaves such lines when two of its writers append at once, and so do programs that are ended in the middle of
-a line and append to the file later. No object of them is broken, so none is thrown away.
+Qwen Code leaves such lines when two of its writers append at once, and so do programs that are killed in the middle of
+a line and append to the file later. None of these objects is broken, so none is dropped.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import re
 
 _SEAM = re.compile(rb"\}\s*\{")
 _MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}]', re.DOTALL)
-"""A string, in which brackets mean nothing, or a bracket. A torn string runs to the end of the line: it would be tried
-again from each of its quotes on."""
+"""A string, in which brackets mean nothing, or a bracket. A cut-off string matches up to the end of the line; otherwise
+the search would start again at each of its quotes."""
 
 
 def objects_on_line(line: bytes) -> list[bytes]:
     """The objects of a line that holds at least two, the last perhaps torn; [] for any other line."""
+    # A quick look: this runs for every line that could not be decoded.
     if not line.lstrip().startswith(b"{") or not _SEAM.search(line):
         return []
     found, depth, begin = [], 0, 0
@@ -23,7 +24,7 @@ def objects_on_line(line: bytes) -> list[bytes]:
         sign = line[mark.start() : mark.start() + 1]
         if sign == b"{":
             if depth == 0 and line[begin : mark.start()].strip():
-                return []  # other words stand between two objects: that is no JSON at all
+                return []  # other text between two objects: this is not JSON at all
             depth += 1
         elif sign == b"}":
             depth -= 1

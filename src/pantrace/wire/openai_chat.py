@@ -1,6 +1,6 @@
-"""The OpenAI chat vocabulary: messages with roles, content parts, tool calls and tool answers.
+"""OpenAI's chat messages: roles, content parts, tool calls and tool answers.
 
-Both ways: `steps_from(messages)` and `messages_to(steps)`. What a message holds beyond the known stands under
+`steps_from(messages)` reads them and `messages_to(steps)` writes them. Unknown data of a message is kept under
 `extra[format_name]`, and is written back from there.
 """
 
@@ -36,7 +36,7 @@ MESSAGE = {
 """What a message must look like, for validation."""
 # OpenAI's own API has no such key.
 _REASONING = ("reasoning_content", "reasoning")
-"""Where servers that speak this vocabulary put what a model thought."""
+"""Keys in which compatible servers put a model's reasoning."""
 
 
 def is_role(value: Any) -> bool:
@@ -52,15 +52,16 @@ def steps_from(messages: Any, format_name: str) -> tuple[Step, ...]:
 
 
 def step_from(message: Any, format_name: str, *, exact: bool = False) -> Step:
-    """One message as one step; a role that OpenAI does not have makes it a note. `exact`: keep the spacing of
+    """One message as one step; a message with an unknown role becomes a note. `exact`: keep the spacing of
     arguments."""
     if not isinstance(message, dict):
         raise ReadError("a message must be an object")
     role = message.get("role")
     if not isinstance(role, str):
         raise ReadError("a message needs a role")
+    # An unknown role (a UI notice, a checkpoint) is kept as a note: neither the user nor the agent said it.
     ours = ROLES.get(role, "system")
-    # Keys are known only where they have their own type: `refusal: null` stays what it is.
+    # A key counts as known only if its value has the right type: `refusal: null` is kept unchanged.
     known = {"role", "content"}
     if ours == "tool":
         parts, taken = _answer(message, format_name), {"tool_call_id", "name"}
@@ -164,14 +165,14 @@ def call_from(call: Any, format_name: str, *, legacy: bool = False, exact: bool 
     rest = unknown_keys(call, {"id", "type", kind})
     if unknown := unknown_keys(inner, {"name", key}):
         rest[kind] = unknown
-    # `function_call` is OpenAI's form before tools had ids (until November 2023).
+    # `function_call` is OpenAI's form from before calls had ids (until November 2023).
     if legacy:
         rest["key"] = "function_call"
     elif kind != "function" or "type" not in call:
         rest["type"] = call.get("type")
     written = inner.get(key)
     arguments = arguments_of(written) if kind == "function" else written
-    # OpenAI demands JSON text, but some servers and datasets write the object itself.
+    # OpenAI requires JSON text, but some servers and datasets write the object itself.
     if isinstance(written, dict):
         rest[key] = "object"
     elif exact and isinstance(arguments, dict) and encode(arguments).decode("utf-8", "surrogatepass") != written:
@@ -185,7 +186,7 @@ def call_from(call: Any, format_name: str, *, legacy: bool = False, exact: bool 
 
 
 def arguments_of(written: Any) -> Any:
-    """Arguments as an object if they are JSON text of one, else as they are."""
+    """Arguments as an object if they are JSON text of one, otherwise unchanged."""
     if not isinstance(written, str):
         return written
     try:
@@ -196,7 +197,7 @@ def arguments_of(written: Any) -> Any:
 
 
 def messages_to(steps: Iterable[Step], format_name: str) -> list[dict[str, Any]]:
-    """Steps as messages; each tool result becomes a message of its own, in its place."""
+    """Steps as messages; each tool result becomes a separate message, in its place."""
     return [message for step in steps for message in _messages(step, format_name)]
 
 
@@ -209,6 +210,7 @@ def _messages(step: Step, format_name: str) -> Iterator[dict[str, Any]]:
         if not isinstance(part, ToolResult):
             spoken.append(part)
             continue
+        # What was said before the result comes first: a tool's message must follow the message with its call.
         if spoken:
             yield {"role": role or _NAMES[step.role], **_own_message(spoken, step, form, format_name), **rest}
         mine = rest if step.role == "tool" else {}
@@ -223,7 +225,7 @@ def _messages(step: Step, format_name: str) -> Iterator[dict[str, Any]]:
 
 
 def _is_content(output: Any) -> bool:
-    """Whether a list can stand as content, which has a type on every item. Other lists are data and written as text."""
+    """Whether a list can be content, in which every item has a type. Other lists are data and are written as text."""
     return isinstance(output, list) and all(isinstance(each, dict) and "type" in each for each in output)
 
 
@@ -275,7 +277,7 @@ def _content(content: list[Any], form: Any) -> Any:
 
 
 def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
-    """A part as a content part; None if the vocabulary has none for it."""
+    """A part as a content part; None if there is no such content part."""
     if isinstance(part, Unknown):
         return part.raw if part.kind == f"{format_name}:part" else None
     mine = dict(part.extra.get(format_name, {}))
@@ -294,7 +296,7 @@ def part_to(part: Part, format_name: str) -> dict[str, Any] | None:
 
 
 def call_to(call: ToolCall, format_name: str) -> dict[str, Any]:
-    """A tool call, its arguments as JSON text or in the form in which this format held them."""
+    """A tool call, with its arguments as JSON text or in the form in which they were read."""
     mine = dict(call.extra.get(format_name, {}))
     mine.pop("key", None)
     kind = mine.pop("type", "function")
@@ -303,7 +305,7 @@ def call_to(call: ToolCall, format_name: str) -> dict[str, Any]:
     written = call.arguments
     form = mine.pop(key, None)
     if form != "object" and not custom and not isinstance(written, str):
-        # Written with its own spacing only while the arguments are still the same.
+        # The original spacing is used only if the arguments are still the same.
         same = form is not None and arguments_of(form) == written
         written = form if same else encode({} if written is None else written).decode("utf-8", "surrogatepass")
     inner = {"name": call.name, key: written, **mine.pop(inner_key, {})}

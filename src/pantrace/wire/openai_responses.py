@@ -1,8 +1,8 @@
-"""The OpenAI Responses vocabulary: items (messages, reasoning, calls, their outputs).
+"""Items of OpenAI's Responses API: messages, reasoning, calls, their outputs.
 
-Both ways: `item_from` tells the parts of an item and what it says beside them, `item_to` puts both together again, and
-`items_to` makes items of parts that another format told. `parts_from` and `step_items` do it for all items of a step.
-`owner` is the format that speaks.
+`item_from` splits an item into parts and other keys, `item_to` puts both together again, and `items_to` makes items
+from parts of another format. `parts_from` and `step_items` do this for all items of a step. `owner` is the format that
+uses them.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ ANSWERS = {
 }
 """Calls that the provider itself answers, each with the key of the answer in the same item."""
 LOOSE: dict[str, tuple[Role, str]] = {"tool_call": ("agent", "arguments"), "tool_result": ("tool", "result")}
-"""Items that OpenAI never wrote and other programs write into rollouts, whose call and result know each other by the
-tool's name only; each with its speaker and the key of what it brings."""
+"""Items that OpenAI never writes but other programs write into rollouts; their call and result share only the tool's
+name. Each with its role and the key of its content."""
 _SPEAKERS: dict[Role, str] = {"system": "developer", "user": "user", "agent": "assistant", "tool": "user"}
 _OUTPUTS = {f"{kind}_output" for kind in CALLS} | {"tool_search_output"}
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
@@ -80,7 +80,7 @@ def role_of(item: Item) -> Role:
 
 
 def item_from(item: Any, owner: str) -> tuple[list[Part], Item]:
-    """The parts of an item, and those of its keys that the parts do not hold."""
+    """The parts of an item, and its other keys."""
     kind = item.get("type", "message") if isinstance(item, dict) else None
     if kind in ("message", "agent_message"):
         content = item.get("content")
@@ -141,7 +141,7 @@ def part_from(raw: Any, owner: str, role: str = "user") -> Part:
 
 
 def part_to(part: Part, owner: str, role: str = "user") -> Any:
-    """A part as a piece of content; None if the vocabulary has none for it."""
+    """A part as a piece of content; None if there is no such piece."""
     if isinstance(part, Unknown):
         return part.raw if part.kind == f"{owner}:part" else None
     own = rest_in(part.extra, owner) if isinstance(part, (Text, Media)) else {}
@@ -176,7 +176,7 @@ def _thinking_from(item: Item) -> tuple[list[Part], Item]:
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):
         told["signature"] = sealed
-        # Nothing readable was recorded, only what the provider encrypted.
+        # Nothing readable was recorded, only the provider's encrypted data.
         told["redacted"] = not told.get("summary") and not told.get("text")
     elif sealed is not None:
         rest["encrypted_content"] = sealed
@@ -193,10 +193,10 @@ def _thinking_to(part: Thinking, rest: Item) -> Item:
         before = rest.get(key)
         pieces = [each["text"] for each in before if _is_text(each)] if isinstance(before, list) else None
         if pieces is not None and told == (_BETWEEN.join(pieces) or None):
-            continue  # in several pieces, as it was
+            continue  # unchanged: `rest` still has it in its original pieces
         if told is not None:
             row[key] = [{"type": kind, "text": told}]
-    # The API demands it, also when it is empty.
+    # The API requires it, even if it is empty.
     row.setdefault("summary", [])
     if part.signature is not None:
         row["encrypted_content"] = part.signature
@@ -212,14 +212,14 @@ def _call_from(item: Item, key: str, owner: str) -> tuple[list[Part], Item]:
     else:
         name = kind.removesuffix("_call")
     if isinstance(namespace, str) and namespace:
-        # Codex calls tools of MCP servers and agents by namespace; the same name may exist in several.
+        # Codex gives tools of MCP servers and agents a namespace; the same name may exist in several.
         name = f"{namespace}.{name}"
     # Calls that the provider answers itself (web_search_call, mcp_call) have only their item's id.
     call_id = item.get("call_id", item.get("id"))
     written = item.get(key)
     arguments = arguments_of(written) if key == "arguments" else written
     if isinstance(written, str) and arguments is not written and encode(arguments).decode() != written:
-        rest["arguments"] = written  # in its own spacing
+        rest["arguments"] = written  # to write it back with its original spacing
     if not isinstance(call_id, str):
         rest |= {"call_id": call_id} if call_id is not None else {}
         call_id = None
@@ -233,6 +233,7 @@ def _call_from(item: Item, key: str, owner: str) -> tuple[list[Part], Item]:
             text = text_or_json(error)
             found = msgspec.structs.replace(found, error=text, failure="error")
         parts.append(found)
+    # The provider keeps the search results to itself; the status is all that is recorded.
     elif kind == "web_search_call" and item.get("status") in ("completed", "failed"):
         parts.append(ToolResult(call_id=call_id, name=name, failure="error" if item["status"] == "failed" else None))
     return parts, rest
@@ -278,7 +279,7 @@ def _result_from(item: Item, owner: str) -> tuple[list[Part], Item]:
 
 
 def _plain(raw: Any, owner: str) -> Part:
-    """A piece of an answer; a text with no other keys is reduced to its words."""
+    """A piece of an answer; a text with no other keys becomes a plain text."""
     part = part_from(raw, owner)
     return Text(text=part.text) if raw.keys() == {"type", "text"} and isinstance(part, Text) else part
 
@@ -307,7 +308,7 @@ def _input_text(text: str) -> Item:
 
 
 def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
-    """An item as it was read, from its parts and what `item_from` returned beside them."""
+    """An item as it was read, from its parts and the other keys that `item_from` returned."""
     match parts:
         case [Unknown(kind=kind, raw=raw)] if kind == f"{owner}:item":
             return raw
@@ -327,7 +328,7 @@ def item_to(parts: list[Part], rest: Item, owner: str) -> Any:
 
 
 def parts_from(items: Iterable[Any], owner: str) -> tuple[list[Part], list[Item]]:
-    """The parts of several items, and for each item how many parts are its own and what else it held."""
+    """The parts of several items, and for each item the number of its parts and its other keys."""
     parts: list[Part] = []
     notes: list[Item] = []
     for item in items:
@@ -340,6 +341,7 @@ def parts_from(items: Iterable[Any], owner: str) -> tuple[list[Part], list[Item]
 def step_items(step: Step, owner: str) -> Iterator[Any]:
     """The items of a step: as they were read, if `extra` has the notes of `parts_from` under `items`."""
     notes = rest_in(step.extra, owner).get("items")
+    # Parts were added or removed since (a redaction does neither): the notes no longer say which part is whose.
     if not isinstance(notes, list) or sum(note["parts"] for note in notes) != len(step.parts):
         yield from items_to(step.parts, _SPEAKERS[step.role], owner)
         return
@@ -350,7 +352,7 @@ def step_items(step: Step, owner: str) -> Iterator[Any]:
 
 
 def items_to(parts: Iterable[Part], role: str, owner: str) -> list[Item]:
-    """Parts of another format as items; texts that follow each other become one message."""
+    """Parts of another format as items; consecutive texts become one message."""
     return list(_items(parts, role, owner))
 
 

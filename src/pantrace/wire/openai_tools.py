@@ -10,7 +10,7 @@ from .extra_keys import as_extra, rest_in, rest_of
 from .field_map import ANYTHING, TEXT, FieldMap
 
 Shape = Literal["function", "flat", "schema"]
-"""function: inside `function`, as in chats; flat: as in responses; schema: with `input_schema`, as Anthropic has it."""
+"""function: inside `function`, as in chats; flat: as in responses; schema: with `input_schema`, as in Anthropic's."""
 
 
 def _map(owner: str, schema: str) -> FieldMap[Tool]:
@@ -28,7 +28,7 @@ def tools_from(declared: Any, owner: str) -> tuple[Tool, ...] | None:
         if isinstance(raw.get("function"), dict):
             inner, around = raw["function"], rest_of(raw, {"function"})
         kind = raw.get("type")
-        # The provider's own tools (web_search, say) have a type and no name.
+        # The provider's own tools (such as web_search) have a type and no name.
         name = inner.get("name") if isinstance(inner.get("name"), str) else kind
         if not isinstance(name, str):
             return None
@@ -43,7 +43,7 @@ def tool_to(tool: Tool, owner: str, shape: Shape) -> dict[str, Any]:
     own = rest_in(tool.extra, owner)
     row = _map(owner, "input_schema" if shape == "schema" else "parameters").dump(tool, "around")
     if own.get("type") == tool.name:
-        row.pop("name", None)  # one of the provider's own, which has no other name
+        row.pop("name", None)  # one of the provider's own tools, which has only a type
     if shape == "schema":
         return row if owner in tool.extra else {"input_schema": {"type": "object"}, **row}
     if shape == "flat":

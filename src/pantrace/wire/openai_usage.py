@@ -1,4 +1,4 @@
-"""Token usage in OpenAI's words: of responses, of chats, and as Codex writes it. As in the model, input includes cached
+"""OpenAI's token usage: of responses, of chats, and as Codex writes it. As in the model, input includes cached
 tokens and output includes reasoning."""
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def usage_from(raw: Any, owner: str, shape: Shape) -> Usage | None:
     for key, names in _DETAILS[shape].items():
         inner = raw.get(key)
         if isinstance(inner, dict):
+            # `type` and not isinstance: `true` is no count.
             given |= {name: inner[each] for each, name in names.items() if type(inner.get(each)) is int}
             others = {k: v for k, v in inner.items() if v is not None and not (k in names and type(v) is int)}
             rest |= {key: others} if others else {}
@@ -55,7 +56,7 @@ def usage_from(raw: Any, owner: str, shape: Shape) -> Usage | None:
 
 
 def usage_to(usage: Usage, owner: str, shape: Shape) -> dict[str, Any]:
-    """Usage in the words of this shape."""
+    """Usage in this shape."""
     details = _DETAILS[shape]
     row = _map(owner, shape).dump(usage, *details)
     for key, names in details.items():
@@ -66,5 +67,5 @@ def usage_to(usage: Usage, owner: str, shape: Shape) -> dict[str, Any]:
 
 
 def bare(usage: Usage) -> Usage:
-    """The counts without what `extra` keeps."""
+    """The counts without `extra`."""
     return msgspec.structs.replace(usage, extra={})

@@ -1,6 +1,6 @@
-"""Values that may be missing, or of another type than their key promises.
+"""Values that may be missing, or of the wrong type.
 
-Foreign records come from many hands. A reader that takes such a value as missing must keep it (`wire.extra_keys`).
+Foreign records come from many programs. A reader that treats such a value as missing must keep it (`wire.extra_keys`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ def present(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def text_of(value: Any) -> str | None:
-    """The value if it is text, else None."""
+    """The value if it is text, otherwise None."""
     return value if isinstance(value, str) else None
 
 
 def object_of(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
+    """The value if it is an object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def list_of(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
+    """The value if it is a list, otherwise an empty one."""
     return value if isinstance(value, list) else []

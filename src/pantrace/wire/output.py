@@ -1,8 +1,8 @@
 """Output: every file is written through this module.
 
-What is written stands in a private folder until it is whole, and only then takes its name. So a failure, Ctrl-C or
-`kill -9` leaves what was there before as it was. Links are followed, and a file that is replaced keeps its mode and
-its owner. Devices and pipes are never replaced: the finished bytes are sent into them.
+A file is written in a private folder and gets its name only when it is complete. So an error, Ctrl-C or `kill -9`
+leaves what was there before unchanged. Links are followed, and a file that is replaced keeps its mode and its owner.
+Devices and pipes are never replaced: the finished bytes are sent into them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .private_folder import is_private, private_folder
 def writing(target: Path) -> Iterator[IO[bytes]]:
     """Open a file that appears under its name only when all of it is written; `.gz` and `.zst` names are compressed."""
     if any(map(is_private, target.parts)):
-        # Nobody looks in here: whoever staged the folder gives the file its name.
+        # Already inside a private folder, which will be published as a whole.
         with _compressed(target) as file:
             yield file
         return
@@ -41,12 +41,12 @@ def writing(target: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def staging(target: Path) -> Iterator[Path]:
-    """A private path with the target's name, to make a file or folder at; at the end it becomes the target.
+    """A private path with the target's name, for a new file or folder; at the end it becomes the target.
 
-    The files of a folder join those that are in the target already, and replace those of the same name."""
+    Files of a folder are added to those in the target, and replace those of the same name."""
     _refuse_url(target)
     try:
-        # A pipe is opened now, not at the end: whoever reads it shall see its end also when we fail.
+        # A pipe is opened now, not at the end: its reader must see the end of it even if we fail.
         # Also for files inside a folder: one of them may be a pipe or a device.
         with _stream(target) or nullcontext() as stream:
             place = real_place(target)
@@ -65,7 +65,7 @@ def staging(target: Path) -> Iterator[Path]:
 
 
 def _refuse_url(target: Path) -> None:
-    """Refuse a path that was a URL and has lost a slash; nobody wants a folder of that name."""
+    """Refuse a URL that became a path and lost a slash, rather than create a folder of that name."""
     if found := re.match(r"(s3|gs|az|https?|file):/", str(target)):
         raise WriteError(f"{target}: cannot be written to {found[1]}://; write a local file and copy it")
 
@@ -78,7 +78,7 @@ def write_error(target: Path, error: OSError) -> WriteError:
 def real_place(target: Path) -> Path:
     """Where links lead; for a dangling link, the file that it names."""
     with suppress(FileNotFoundError):
-        target.stat()  # a loop of links and a file in the place of a folder are errors now, not at the end
+        target.stat()  # a loop of links, or a file in place of a folder, must fail now and not at the end
     return Path(os.path.realpath(target))
 
 
@@ -107,7 +107,7 @@ def _stream(target: Path) -> IO[bytes] | None:
         return None
     if target.is_block_device():
         raise PermissionError(EACCES, "it is a disk")
-    # An open file is duplicated, not opened again: what is in it stays, and what comes goes behind it.
+    # An open file is duplicated, not opened again: opening would start at its beginning and overwrite it.
     handle = _descriptor(target)
     return os.fdopen(os.open(target, os.O_WRONLY) if handle is None else os.dup(handle), "wb")
 
@@ -147,6 +147,7 @@ def _publish(staged: Path, place: Path) -> None:
         staged.replace(place)
     else:
         pairs = [(each, place / each.name) for each in sorted(staged.iterdir())]
+        # All are checked before the first is replaced: half a folder of new files would be worse than none.
         for _, each in pairs:
             _refuse_unwritable(each)
         for file, each in pairs:
@@ -166,7 +167,7 @@ def _replace(staged: Path, place: Path) -> None:
     _refuse_unwritable(place)
     if place.exists():
         before = place.stat()
-        with suppress(OSError, AttributeError):  # only root may give a file away
+        with suppress(OSError, AttributeError):  # only root may change the owner; Windows has no chown
             os.chown(staged, before.st_uid, before.st_gid)
         staged.chmod(stat.S_IMODE(before.st_mode))
     place.parent.mkdir(parents=True, exist_ok=True)

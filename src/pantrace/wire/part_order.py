@@ -1,4 +1,4 @@
-"""Whether parts are still in the order in which they stood before."""
+"""Whether parts are still in their old order."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Order:
 
     def moved(self) -> Iterator[str]:
         """Paths of the parts that moved: the fewest without which all others are in order."""
+        # Nearly always: then nothing has to be sorted.
         if self._is_risen:
             return
         kept = _longest_rise([place for _, place in self._seen])

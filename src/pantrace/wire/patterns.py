@@ -1,8 +1,8 @@
 """User-written patterns, searched in untrusted texts with a time limit.
 
-Python's regular expressions go back and forth over a text; `(a+)+$` takes longer than a life for forty letters. They
-listen to signals while they search, so a timer of this process's own computing time ends such a search. Timers belong
-to the main thread: in another one, and on systems without them, a search is not bounded.
+Python's regular expressions backtrack: `(a+)+$` takes years for forty letters. They react to signals while they search,
+so a timer of this process's CPU time ends such a search. Timers belong to the main thread: in other threads, and on
+systems without timers, a search has no limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pantrace.errors import UsageError
 T = TypeVar("T")
 
 LONGEST = 5
-"""Seconds of computing that one search may take. A pattern of a sane form takes milliseconds for a megabyte."""
+"""Seconds of CPU time that one search may take. A reasonable pattern takes milliseconds for a megabyte."""
 
 
 class TooSlow(UsageError):
@@ -27,8 +27,8 @@ class TooSlow(UsageError):
 
 
 def compiled(text: str) -> re.Pattern[str]:
-    """A pattern that a person wrote, compiled; a UsageError that begins with "not a regular expression" unless it
-    can be."""
+    """A user's pattern, compiled; a UsageError that begins with "not a regular expression" if it is
+    not valid."""
     try:
         return re.compile(text)
     except (re.error, OverflowError, RecursionError) as error:  # a{99999999999} and a thousand brackets
@@ -62,7 +62,7 @@ def _timer(pattern: str) -> Iterator[None]:
             "repetition inside a repetition, or with possessive ones (a++)"
         )
 
-    # Counts this process's computing time, not the clock: a busy machine must not make a good pattern fail.
+    # CPU time, not wall-clock time: a busy machine must not make a good pattern fail.
     former = signal.signal(signal.SIGVTALRM, end)
     signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:

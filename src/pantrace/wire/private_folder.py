@@ -1,8 +1,8 @@
 """Private folders: where a process builds something that is not complete yet.
 
-Its name says who works in it, and a lock says that he is still there. The system lets go of the lock however its holder
-dies, so the next run can tell what a killed one has left and removes it. What belongs to another machine or another
-user, or is still being worked in, is never touched.
+Its name contains the process, and a lock shows that the process is running. The system releases the lock however its
+holder dies, so the next run recognises what a killed one has left behind, and removes it. Folders of another machine or
+another user, or of a running process, are never touched.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _OWNED = re.compile(r"\.pantrace-([0-9a-f]{8})_(\d+)_\w+\.tmp")
 
 
 def is_private(name: str) -> bool:
-    """Whether a name is that of a private folder; a killed process leaves one behind."""
+    """Whether a name is that of a private folder, which a killed process may leave behind."""
     return _PRIVATE.fullmatch(name) is not None
 
 
 @contextmanager
 def private_folder(where: Path | None = None) -> Iterator[Path]:
-    """A folder for this process alone, removed at the end. Leftovers of killed runs beside it are removed too."""
+    """A folder for this process alone, removed at the end. Leftovers of killed runs next to it are removed, too."""
     place = Path(tempfile.gettempdir()) if where is None else where
     _clean_once(place)
     folder, handle = _make(place)
@@ -51,7 +51,7 @@ def _make(place: Path) -> tuple[Path, int | None]:
         if handle is None:
             return folder, None
         held = _lock(handle)
-        # Another process may have taken it for a leftover before it was locked: then it is gone, and we begin again.
+        # Another process may have removed it as a leftover before it was locked: then make a new one.
         if held is not False and folder.exists():
             return folder, handle
         os.close(handle)
@@ -59,7 +59,7 @@ def _make(place: Path) -> tuple[Path, int | None]:
 
 @cache
 def _machine() -> str:
-    """An id of this machine, as far as process ids are shared: two containers can have the same host name."""
+    """An id of this machine and its process ids: two containers can have the same host name."""
     try:
         room = Path("/proc/self/ns/pid").stat().st_ino
     except OSError:
@@ -71,7 +71,7 @@ _cleaned: set[Path] = set()
 
 
 def _clean_once(place: Path) -> None:
-    """Remove leftovers, once per folder: it may hold many files, and a program may write many."""
+    """Remove leftovers, once per folder: listing it takes time, and a program may write many files."""
     if place in _cleaned:
         return
     _cleaned.add(place)
@@ -79,7 +79,7 @@ def _clean_once(place: Path) -> None:
         with os.scandir(place) as entries:
             left = [each.name for each in entries if each.name.startswith(_PREFIX)]
     except OSError:
-        return  # whoever writes here is told
+        return  # writing will report the problem
     for name in left:
         owner = _OWNED.fullmatch(name)
         if owner is not None and owner[1] == _machine():
@@ -99,20 +99,20 @@ def _remove_if_left(folder: Path, pid: int) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process exists on this machine. Never call it on Windows, where asking ends the process."""
+    """Whether a process exists on this machine. Never call it on Windows, where signal 0 ends the process."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        pass  # it is of another user
+        pass  # it belongs to another user
     return True
 
 
 if sys.platform == "win32":
 
     def _open_lock(folder: Path) -> int | None:
-        return None  # folders cannot be opened there: nothing is locked, and nothing is removed
+        return None  # folders cannot be opened on Windows, so nothing is locked and nothing is removed
 
     def _lock(handle: int) -> bool | None:
         return None
@@ -126,7 +126,7 @@ else:
             return None
 
     def _lock(handle: int) -> bool | None:
-        """Whether it is ours now; None where the file system has no such locks, as some of a network."""
+        """Whether the lock is ours now; None if the file system has no locks, like some network file systems."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

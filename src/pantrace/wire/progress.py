@@ -1,7 +1,8 @@
-"""Progress: how far a command is with its inputs, for whoever shows it.
+"""Progress: how far a command is with its inputs, for the progress display.
 
-Readers tell how far they are in a file; whoever opens inputs tells how large they are. One process has one terminal, so
-there is one pace at a time, and it is seen from every thread. Nobody watching costs one look at a variable."""
+Readers report how far they are in a file; the code that opens inputs reports their sizes. A process has one terminal,
+so there is one `Progress` at a time, which every thread sees. Without a display, a report costs one look at a
+variable."""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ class Progress:
     def __init__(self) -> None:
         self.samples = 0
         self.total: int | None = None
-        """How many samples there will be at most, where that is known."""
+        """Maximum number of samples, if known."""
         self.skipped = 0
-        """Samples that need nothing done, of those that were expected."""
+        """Expected samples that need no work."""
         self.taken = 0
-        """Samples that were read for work that is behind the reading; 0 where each is done before the next is read."""
+        """Samples that were read and wait for later work (judges); 0 if each is finished before the next is read."""
         self.expected = 0
         """Bytes of all inputs; 0 until they are known."""
         self._done = 0
@@ -37,7 +38,7 @@ class Progress:
         self.begin_part(size_of(path))
 
     def begin_part(self, size: int) -> None:
-        """Note that so many bytes are being read now, and those before are done."""
+        """Note that `size` bytes are being read now, and those before are done."""
         self.end()
         self._size = size
 
@@ -46,12 +47,12 @@ class Progress:
         self._place = share
 
     def end(self) -> None:
-        """Note that the present input is done."""
+        """Note that the current input is done."""
         self._done += self._size
         self._size, self._place = 0, None
 
     def add(self, samples: int = 0, size: int = 0) -> None:
-        """Note what another process has done: so many samples, read from so many bytes."""
+        """Add what another process has done: samples, and the bytes they were read from."""
         self.samples += samples
         self._done += size
 
@@ -94,7 +95,7 @@ def watching(new: Progress) -> Iterator[Progress]:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a directory; 0 for what has vanished."""
+    """Bytes of a file, or of all files in a directory; 0 if it no longer exists."""
     with suppress(OSError):
         if not path.is_dir():
             return path.stat().st_size

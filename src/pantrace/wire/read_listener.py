@@ -7,7 +7,7 @@ place. Nobody listening costs one look at a variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -31,12 +31,25 @@ decode_listener = _decode_listener.get
 """The current listener for decoded texts, or None. It saves decoding the same text a second time."""
 
 
+RowsListener = Callable[[tuple[str, ...], Sequence[tuple[Any, ...]]], None]
+"""Takes the names of columns and many rows of a table at once, which takes half the time of telling each."""
+
+_rows_listener: ContextVar[RowsListener | None] = ContextVar("rows_listener", default=None)
+
+rows_listener = _rows_listener.get
+"""The current listener for many rows, or None: then each is told to the listener."""
+
+
 @contextmanager
-def listening(to: Listener | None, hear: DecodeListener | None = None) -> Iterator[None]:
-    """Report everything that is read inside to `to`, and all JSON that is decoded inside to `hear`."""
-    token, other = _listener.set(to), _decode_listener.set(hear)
+def listening(
+    to: Listener | None, hear: DecodeListener | None = None, rows: RowsListener | None = None
+) -> Iterator[None]:
+    """Report everything that is read inside to `to` (many rows of a table to `rows`, if it is given), and all JSON that
+    is decoded inside to `hear`."""
+    tokens = _listener.set(to), _decode_listener.set(hear), _rows_listener.set(rows)
     try:
         yield
     finally:
-        _listener.reset(token)
-        _decode_listener.reset(other)
+        _listener.reset(tokens[0])
+        _decode_listener.reset(tokens[1])
+        _rows_listener.reset(tokens[2])

@@ -1,7 +1,7 @@
 """How deeply foreign values inside records of the model are nested.
 
-Parts and usages are not tracked by the collector (`gc=False`), so `depth.is_too_deep`, which asks the collector, ends
-in front of them. Steps are gone through by name: a recording has thousands of them, and most hold nothing that nests.
+Parts and usages are not tracked by the garbage collector (`gc=False`), so `depth.is_too_deep`, which asks it, stops at
+them. The fields of steps are examined by name: a recording has thousands of steps, and most contain nothing nested.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pantrace.model import Text, Thinking, ToolCall, ToolResult, Trajectory
 
 
 def is_record_too_deep(record: Any, most: int) -> bool:
-    """Whether more than `most` lists, objects and structs lie inside each other; a few levels of the model itself may
+    """Whether lists, objects and structs are nested more than `most` levels deep; a few levels of the model itself may
     not be counted."""
     level = [record]
     for _ in range(most):
@@ -31,16 +31,17 @@ def is_record_too_deep(record: Any, most: int) -> bool:
                 below += _inside(each)
             elif isinstance(each, msgspec.Struct):
                 below += msgspec.structs.astuple(each)
-        # What the collector does not track holds no lists and objects.
+        # What the collector does not track contains no lists or objects.
         below += filter(gc.is_tracked, gc.get_referents(*plain))
         if not below:
             return False
+        # Level by level, without recursion, like `is_too_deep`.
         level = below
     return True
 
 
 def _inside(trajectory: Trajectory) -> list[Any]:
-    """The values of a trajectory that may hold lists and objects."""
+    """The values of a trajectory that may contain lists and objects."""
     found: list[Any] = [
         trajectory.agents,
         trajectory.invocations,
@@ -51,7 +52,7 @@ def _inside(trajectory: Trajectory) -> list[Any]:
         trajectory.extra,
     ]
     if trajectory.usage:
-        found += trajectory.usage.values()  # here, as the collector would not tell of them
+        found += trajectory.usage.values()  # added here, because the collector does not track them
     for step in trajectory.steps:
         if step.extra:
             found.append(step.extra)
@@ -63,7 +64,7 @@ def _inside(trajectory: Trajectory) -> list[Any]:
         if step.settings is not None or step.state_delta is not None:
             found += (step.settings, step.state_delta)
         for part in step.parts:
-            # By the class itself: `isinstance` for each part would take a third of this.
+            # By the class itself: `isinstance` would take a third of this function's time.
             kind = type(part)
             if kind is Text or kind is Thinking:
                 if part.extra:  # type: ignore[union-attr]

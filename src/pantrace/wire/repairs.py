@@ -1,7 +1,7 @@
 """Repairs: what a writer had to change so that the target's own tools can read the file.
 
-Writers call `note_repair`; whoever reports a conversion listens with `noting_repairs`. If nobody listens, a note costs
-one look at a variable.
+Writers call `note_repair`; the code that reports a conversion listens with `noting_repairs`. Without a listener, a note
+costs one look at a variable.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[str, str], None]
-"""Takes the place of a value in what is written, and what was done to it."""
+"""Takes the place of a value in the output, and what was done to it."""
 
 _listener: ContextVar[Listener | None] = ContextVar("repairs", default=None)
 
@@ -24,7 +24,7 @@ def note_repair(place: str, what: str) -> None:
 
 @contextmanager
 def noting_repairs(to: Listener) -> Iterator[None]:
-    """Hand every repair made inside to a listener."""
+    """Pass every repair made inside to a listener."""
     token = _listener.set(to)
     try:
         yield

@@ -24,16 +24,16 @@ from .progress import report_place
 from .read_listener import listener
 
 Layout = Literal["lines", "array", "document", "log"]
-"""How rows lie in a file: one on each line, as items of an array, one alone, or one alone as a list of records of which
-each stands on a line."""
+"""How a file contains rows: one on each line, as items of an array, a single one, or (log) a single one whose records
+are the lines of the file."""
 
 _items = typed_decoder(list[msgspec.Raw])
 
 OnBroken = Callable[[ReadError], None]
-"""Takes the error of one broken record; reading goes on behind it."""
+"""Takes the error of one broken record; reading continues after it."""
 
 Decode = Callable[[bytes | memoryview], Any]
-"""Makes a record of its text; a ReadError where it cannot."""
+"""Turns text into a record; ReadError if that is not possible."""
 
 
 def raise_broken(error: ReadError) -> NoReturn:
@@ -51,10 +51,11 @@ def layout_of(start: bytes, *, whole: bool) -> Layout:
         try:
             decode_document(first)
         except ReadError:
-            # Two lines that each begin like an object are lines, even when the first is torn.
+            # Two lines that both begin like an object are lines, even if the first is cut off.
             alike = rest.lstrip(b" \t").startswith(b"{") and not first.rstrip().endswith(b"{")
             return "lines" if alike and not (whole and _is_value(text)) else "document"
         return "lines"
+    # The line is longer than the head. Read as lines, a document on a single line comes out the same.
     if not newline and not whole:
         return "lines" if text.startswith(b"{") else "document"
     return "lines" if objects_on_line(first) else "document"
@@ -64,7 +65,7 @@ def layout_at(path: Path) -> Layout:
     """The layout of the file at a path."""
     size = 1 << 16
     start = files.read_start(path, size)
-    # Less 8: a byte order mark of 3 bytes may have been taken off.
+    # Minus 8: a byte order mark of 3 bytes may have been removed.
     return layout_of(start, whole=len(start) < size - 8)
 
 
@@ -174,6 +175,7 @@ def _on_line(path: Path, place: str, error: ReadError) -> ReadError:
 
 def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[str, Any]]:
     try:
+        # Only cut into raw items: each is decoded when it is its turn, so that one broken item does not cost the array.
         items: Iterable[Any] = _items(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         items = _split_items(path, data, on_broken)
@@ -203,7 +205,7 @@ def _decode_or_report(
         place = f"{word} {number}"
         if isinstance(items, list):
             report_place(number, len(items))
-        # An array is mapped, so its items are the first that would be in memory.
+        # The array is only mapped; decoding an item would put all of it in memory.
         if len(memoryview(item)) > limits().record:
             on_broken(TooLarge.record().at(path=str(path), place=place))
             continue
@@ -219,19 +221,19 @@ def _decode_or_report(
 
 
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
-"""A string runs to its end or to that of the text, and is tried once: a torn one would be tried from each quote on."""
+"""A string ends at its quote or at the end of the text; otherwise a cut-off one would be tried again at each quote."""
 
 
 _LAST = "what follows it in the array is not read"
 
 
 def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
-    """Items of an array that msgspec refuses: the complete ones, then the error of the torn or too deep one."""
+    """Items of an array that msgspec refuses: the complete ones, then the error of the cut-off or too deep one."""
     depth = 0
     begin = 0
     number = 0
     for token in _TOKEN.finditer(data):
-        mark = bytes(data[token.start() : token.start() + 1])  # not the whole token, which may be a long text
+        mark = bytes(data[token.start() : token.start() + 1])  # one byte: the whole token may be a long text
         if mark in (b"[", b"{"):
             depth += 1
             begin = token.end() if depth == 1 else begin
@@ -256,7 +258,7 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
 
 
 def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:
-    """The complete values of a text, then the error of the torn one at its end; nothing if none is complete."""
+    """The complete values of a text, then the error of a cut-off one at its end; nothing if none is complete."""
     depth = begin = found = 0
     for token in _TOKEN.finditer(data):
         mark = token.group()
@@ -272,7 +274,7 @@ def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator
 
 
 def count_rows(path: Path) -> int:
-    """How many records a file has; they are decoded only if somebody listens. ReadError if the file is torn."""
+    """The number of records in a file; decoded only if there is a listener. ReadError if the file is damaged."""
     layout = layout_at(path)
     if layout == "lines":
         return sum(1 for _ in files.lines(path))
@@ -281,15 +283,15 @@ def count_rows(path: Path) -> int:
             try:
                 return len(_items(view))
             except (msgspec.DecodeError, UnicodeDecodeError):
-                pass  # the slow way tells where it breaks
+                pass  # the slow way says where it is broken
     return sum(1 for _ in read_rows(path, raise_broken))
 
 
 def written_layout(target: Path, default: Layout) -> Layout:
-    """The layout of a file to write: by its suffix, else the default."""
+    """The layout of a file to write: by its suffix, otherwise the default."""
     by_suffix: dict[str, Layout] = {".jsonl": "lines", ".ndjson": "lines", ".json": "array"}
     layout = by_suffix.get(files.bare_suffix(target), default)
-    # A log is lines whatever its name says, and a document named .json is no array of itself.
+    # A log always consists of lines, and a single document named .json is not put into an array.
     return default if default == "log" or (layout == "array" and default == "document") else layout
 
 
@@ -301,7 +303,7 @@ class Seal(NamedTuple):
 
 
 def write_rows(rows: Iterable[Any], target: Path, *, default: Layout, indent: int = 2) -> Seal:
-    """Write rows (values, or `Row`s that are perhaps encoded already) as lines or as an array, by the name's suffix."""
+    """Write rows (values, or `Row`s that may be encoded already) as lines or as an array, by the name's suffix."""
     layout = written_layout(target, default)
     count = checksum = 0
     with writing(target) as file:

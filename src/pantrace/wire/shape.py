@@ -2,8 +2,8 @@
 
 A shape is `str`, `int`, `float`, `bool`, `dict` (any object), `list` (any array), `ANY`, `[shape]` for an array,
 `{"key": shape}` for an object (a key that ends in "?" may be missing), `each(shape)` for an object whose keys are
-names, a tuple of shapes for alternatives, `None` for null, or `one_of(...)`. `document` wraps a shape that only a
-document demands: breaking it is a warning. `repairable` wraps one that says how it is set right (`wire.shape_repair`).
+names, a tuple of shapes for alternatives, `None` for null, or `one_of(...)`. `document` wraps a shape that only the
+specification requires: breaking it is a warning. `repairable` wraps one with a repair (`wire.shape_repair`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Repairable(msgspec.Struct, frozen=True):
     how: Callable[[Any], Any] | None = None
     """Converts a value to one that can be repaired further."""
     what: str = ""
-    """What the report says of it: "is an object now"."""
+    """What the report says about it: "is an object now"."""
     when: Callable[[Any], bool] | None = None
     """Whether a value can be repaired without converting it; None: if it is of the shape's kind."""
     default: Any = None
@@ -54,7 +54,7 @@ class Repairable(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A demand of the document only; today's readers do not make it."""
+    """A requirement of the specification only; today's readers do not need it."""
 
     shape: Any
 
@@ -119,9 +119,10 @@ def violations(value: Any, shape: Any, path: str = "") -> Iterator[Violation]:
             listed = ", ".join(_short(each) for each in shape.values)
             yield _wrong(path, f"{_short(value)} is none of {listed}")
     elif isinstance(shape, tuple):
+        # A key may have several legal forms in the versions of a format.
         found = [list(violations(value, each, path)) for each in shape]
         if all(found):
-            # The alternative that came furthest explains best.
+            # The alternative that matched furthest gives the best explanation.
             yield from max(found, key=lambda wrong: max(len(each.place or "") for each in wrong))
     elif isinstance(shape, dict):
         yield from _object(value, shape, path)
@@ -162,7 +163,7 @@ def _object(value: Any, shape: dict[str, Any], path: str) -> Iterator[Violation]
 def _is(value: Any, kind: Any) -> bool:
     if kind is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
-    # To Python, True is an integer.
+    # In Python, True is an integer.
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 

@@ -1,7 +1,8 @@
 """Repair a record that does not match its shape, as far as the shape says how.
 
-What must be there and is missing gets its default, what is of another kind is told in the demanded one (any value can
-be text), and what cannot be is left out. `wire.repairs` is told of each. A shape may say more by `repairable`.
+A required value that is missing gets its default, a value of the wrong kind is converted (any value can be text), and
+one that cannot be converted is left out. Each repair is reported to `wire.repairs`. A shape can define more with
+`repairable`.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ LEFT_OUT: Any = object()
 
 
 def repair_value(value: Any, shape: Any, place: str = "") -> Any:
-    """The value as its shape demands, or LEFT_OUT; the same object if nothing is wrong."""
+    """The value as its shape requires, or LEFT_OUT; the same object if nothing is wrong."""
     wrong = next((each for each in violations(value, shape) if each.level == "error"), None)
     if wrong is None:
         return value
     if isinstance(shape, Repairable):
+        # A value of the right kind needs no conversion; it is repaired inside.
         if shape.how is None or (shape.when(value) if shape.when is not None else _is_near(value, shape.shape)):
             return repair_value(value, shape.shape, place)
         note_repair(place, shape.what)
         return repair_value(shape.how(value), shape.shape, place)
     if isinstance(shape, tuple):
         near = next((each for each in shape if each is not None and _is_near(value, each)), None)
+        # Text is the last resort: it fits any value, so it would hide a better match.
         if near is None and str in shape and value is not None:
             near = str
         return repair_value(value, near, place) if near is not None else _leave_out(place, wrong.message)
@@ -66,6 +69,7 @@ def _repair_object(value: dict[str, Any], shape: dict[str, Any], place: str) -> 
     known = {key.removesuffix("?"): inner for key, inner in shape.items()}
     found = _repair_values(value, {key: inner for key, inner in known.items() if key in value}, place)
     for key, inner in known.items():
+        # Only required keys; what the specification alone asks for is not invented.
         if key in shape and key not in found and not isinstance(inner, Document):
             if is_essential(inner):
                 return _leave_out(place, f"has no {key}")
@@ -83,7 +87,7 @@ def _repair_values(value: dict[str, Any], shapes: dict[str, Any], place: str) ->
 
 
 def _default(shape: Any, place: str) -> Any:
-    """The value that stands for a missing one."""
+    """The value that replaces a missing one."""
     if isinstance(shape, Repairable):
         given = shape.default(place) if callable(shape.default) else shape.default
         return _default(shape.shape, place) if given is None else given

@@ -1,4 +1,4 @@
-"""Note where a sample was read."""
+"""Note where a sample was read from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pantrace.model import Sample, Source
 
 
 def with_source(sample: Sample, source: Source) -> Sample:
-    """The sample with the source of its trajectory; one without a trajectory has no room for it."""
+    """The sample with a source in its trajectory; a sample without a trajectory is returned unchanged."""
     if sample.trajectory is None:
         return sample
     trajectory = msgspec.structs.replace(sample.trajectory, source=source)

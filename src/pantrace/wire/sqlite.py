@@ -1,14 +1,14 @@
-"""SQLite databases of other programs: read as of one moment, never changed, nothing left beside them.
+"""SQLite databases of other programs: read as of one moment, never changed, with no new files next to them.
 
-The other program may write at any time, and in one of three ways SQLite still shows one moment:
+The other program may write at any time. There are three ways to see one moment all the same:
 
 - With a write-ahead log and its index (`-wal`, `-shm`): one read transaction, held while reading. Writers go on; the
   index is opened read-only, too, so that not even a read mark is left in it.
-- With a rollback journal: a read transaction holds up writers, so the file is copied inside one, which is brief, and
+- With a rollback journal: a read transaction blocks writers, so the file is copied inside one, which is brief, and
   the copy is read.
-- Where SQLite would have to write beside the database (a log without its index, a journal of a program that was
-  killed) or cannot lock it: a private copy of the files, taken anew until nothing changed meanwhile. Two equal readings
-  show that all of it was there at the moment between them, and from there SQLite repairs a copy as after a crash.
+- If SQLite would have to write next to the database (a log without its index, the journal of a killed program) or
+  cannot lock it: a private copy of the files, repeated until nothing changed while copying. Two equal readings show
+  that all of it existed at the moment between them; SQLite then repairs the copy as after a crash.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pantrace.errors import ReadError
 from .files import read_error
 from .limits import TooLarge, limits
 from .private_folder import private_folder
-from .read_listener import listener
+from .read_listener import listener, rows_listener
 from .table_row import TableRow
 
 PATIENCE = 5.0
-"""Seconds until a database that is written all the time is given up."""
+"""Seconds after which we give up on a database that is written all the time."""
 _UNUSABLE = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
@@ -42,7 +42,7 @@ _UNUSABLE = {
     sqlite3.SQLITE_PROTOCOL,
     sqlite3.SQLITE_BUSY,
 }
-"""Errors of a database that SQLite may still read as a copy: it lacks a right, a lock or a file beside it."""
+"""Errors of a database that can still be read as a copy: a right, a lock or a file next to it is missing."""
 
 Mark = tuple[int, int, int]
 
@@ -59,10 +59,17 @@ def reading(path: Path, *, patience: float = PATIENCE) -> Iterator[sqlite3.Conne
 def copy_database(path: Path, held: ExitStack) -> str:
     """Copy the database's content as of now to a file that lives as long as `held`, so that several readers see the
     same moment."""
-    folder = held.enter_context(private_folder())
-    copy = folder / "copy.db"
-    with reading(path) as database, closing(sqlite3.connect(copy)) as target:
-        database.backup(target)
+    with _explain_errors(path), ExitStack() as trying:
+        database = _snapshot(path, trying, PATIENCE, briefly=False)
+        [(*_, name)] = database.execute("pragma database_list").fetchall()
+        # A snapshot that is a private copy itself need not be copied again, unless a part of it is in a log.
+        if not path.samefile(name) and len(_change_marks(Path(name))) == 1:
+            database.close()
+            held.enter_context(trying.pop_all())
+            return str(name)
+        copy = held.enter_context(private_folder()) / "copy.db"
+        with closing(sqlite3.connect(copy)) as target:
+            database.backup(target)
     return str(copy)
 
 
@@ -85,6 +92,17 @@ def rows(database: sqlite3.Connection, question: str, *values: Any) -> Iterator[
     return cursor.execute(question, values)
 
 
+def all_rows(database: sqlite3.Connection, question: str, *values: Any) -> list[tuple[Any, ...]]:
+    """All answers of a query, for callers who want them at once: with many rows this takes less time."""
+    if (tell := rows_listener()) is None:
+        return list(rows(database, question, *values))
+    cursor = database.cursor()
+    cursor.row_factory = None
+    found = cursor.execute(question, values).fetchall()
+    tell(tuple([column[0] for column in cursor.description]), found)
+    return found
+
+
 def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> sqlite3.Row:
     return sqlite3.Row(cursor, _report_row(cursor, values))
 
@@ -94,7 +112,7 @@ def _report_row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> tuple[Any, .
 
 
 def _row_reporter() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ...]]:
-    """A row factory that reports each row of one query. Column names are made once: SQLite builds them anew each
+    """A row factory that reports each row of one query. Column names are kept, because SQLite builds them again each
     time."""
     names: tuple[str, ...] = ()
 
@@ -102,7 +120,7 @@ def _row_reporter() -> Callable[[sqlite3.Cursor, tuple[Any, ...]], tuple[Any, ..
         nonlocal names
         if (tell := listener()) is not None:
             names = names or tuple([column[0] for column in cursor.description])
-            # A row is known by all that it says; kept as it is, it would keep the whole database in memory.
+            # The hash identifies a row: keeping the rows themselves would keep the whole database in memory.
             tell(hash((names, values)), TableRow(names, values))
         return values
 
@@ -145,7 +163,7 @@ def _explain_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise _no_room(path) from None
         raise read_error(Path(error.filename or path), error) from None
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema is quoted in bytes that are no text
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # messages quote a damaged schema, which may not be UTF-8
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             raise _no_room(path) from None
         if isinstance(error, sqlite3.DataError):  # "string or blob too big"
@@ -188,9 +206,9 @@ def _try_snapshot(real: Path, held: ExitStack, patience: float, *, briefly: bool
         if all(_companion(real, ending).exists() for ending in ("-wal", "-shm")):
             return _begin_reading(real, held, "mode=ro&readonly_shm=1", patience)
     except sqlite3.OperationalError as error:
-        kind = error.sqlite_errorcode & 0xFF  # the bits above say more exactly what it is
+        kind = error.sqlite_errorcode & 0xFF  # the higher bits are only details
         if kind == sqlite3.SQLITE_BUSY and not logged:
-            return None  # copying the files is no way out: the writer may keep the old pages in memory only
+            return None  # a copy of the files would not help: the writer may have the old pages only in memory
         if kind not in _UNUSABLE:
             raise
     copy = _private_copy(real, held)
@@ -201,7 +219,7 @@ def _is_logged(real: Path) -> bool:
     """Whether the database has a write-ahead log: its header says so, or there is one."""
     with real.open("rb") as file:
         header = file.read(100)
-    if len(header) < 100:  # beside an empty database SQLite deletes the log
+    if len(header) < 100:  # SQLite would delete the log of an empty database
         raise sqlite3.DatabaseError("file is not a database")
     # Byte 19 of SQLite's header is the read version: 2 means write-ahead log.
     return header[19] == 2 or "-wal" in _change_marks(real)
@@ -212,7 +230,7 @@ def _begin_reading(real: Path, held: ExitStack, how: str, patience: float = 0) -
     with ExitStack() as trying:
         database = trying.enter_context(closing(_connect(real, how, patience)))
         database.execute("begin")
-        # Only with its first reading does a transaction settle on a moment.
+        # `begin` alone fixes nothing: only the first read makes the transaction see one moment.
         database.execute("select count(*) from sqlite_master").fetchone()
         held.enter_context(trying.pop_all())
     return database
@@ -240,8 +258,8 @@ def _connect_to_copy(copy: Path) -> sqlite3.Connection:
 
 def _copy_in_transaction(real: Path, database: sqlite3.Connection, held: ExitStack) -> sqlite3.Connection:
     """Copy the file while a read transaction keeps writers out; the original is released at once."""
-    # With a rollback journal all that is committed stands in the file. SQLite's own backup takes pages one by one,
-    # seven times as long. Closing the copied file drops the lock, as POSIX has it, and by then it is not needed.
+    # With a rollback journal, everything committed is in the file. SQLite's own backup copies page by page and takes
+    # seven times as long. Closing the copied file drops the lock (POSIX), which is not needed any more.
     folder = held.enter_context(private_folder())
     shutil.copyfile(real, folder / real.name)
     database.close()
@@ -257,11 +275,11 @@ def _private_copy(real: Path, held: ExitStack) -> Path | None:
         try:
             for source, copy in pairs:
                 shutil.copyfile(source, copy)
-            # Times are too coarse to show a second writing in the same tick: the bytes decide.
+            # File times are too coarse to show a second write in the same tick, so the bytes are compared.
             if not all(_is_same(source, copy) for source, copy in pairs) or _change_marks(real) != before:
                 return None
         except FileNotFoundError:
-            real.stat()  # only a log may go away
+            real.stat()  # only a log may disappear; a missing database is an error
             return None
         held.enter_context(trying.pop_all())
     return folder / real.name

@@ -1,6 +1,6 @@
-"""A task of tau2-bench: what a simulated user wants, and the calls that a good agent makes.
+"""A tau2-bench task: what a simulated user wants, and the calls that a good agent makes.
 
-`owner` is the format that speaks it."""
+`owner` is the format that uses it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOLD = {
     "unknown_info": "What you do not know: ",
     "task_instructions": "How you behave: ",
 }
-"""The parts of a scenario, in the order in which they are told to whoever plays it."""
+"""The parts of a scenario, in the order in which the simulated user reads them."""
 
 
 def case_from(row: dict[str, Any], owner: str) -> Case:
@@ -30,7 +30,7 @@ def case_from(row: dict[str, Any], owner: str) -> Case:
         raise ReadError("user_scenario and evaluation_criteria must be objects")
     goal, rest, labels = _scenario(scenario)
     actions = wanted.get("actions")
-    # Some tasks have the user press buttons, too; these are no calls of the agent's.
+    # In some tasks the user acts, too (on a phone, for example); these are not calls of the agent.
     own = [each for each in actions if _requestor(each) != "user"] if isinstance(actions, list) else None
     by_user = [each for each in actions if _requestor(each) == "user"] if isinstance(actions, list) else []
     criteria = unknown_keys(wanted, {"actions"}) | ({"user_actions": by_user} if by_user else {})
@@ -84,5 +84,5 @@ def calls_from(actions: Any, arguments: str, owner: str) -> tuple[ExpectedCall, 
 
 
 def only_one(outputs: Any) -> str | None:
-    """What the agent has to tell the user. Several pieces are not one answer, so they stay in `extra`."""
+    """What the agent must tell the user. Several pieces are not one answer, so they stay in `extra`."""
     return str(outputs[0]) if isinstance(outputs, list) and len(outputs) == 1 else None

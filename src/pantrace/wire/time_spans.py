@@ -37,6 +37,7 @@ def without(spans: list[Span], holes: list[Span]) -> list[Span]:
                 left.append((begin, holes[place][0]))
             begin = max(begin, holes[place][1])
             place += 1
+        # A span of no length counts unless a hole covers it.
         if begin < end or (begin == end and place == first):
             left.append((begin, end))
     return left

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 _moment = datetime.fromisoformat
+_FARTHEST = 2**53
+"""Whole seconds beyond which the model takes no time (`model.record.Count`)."""
 
 
 def iso(seconds: float) -> str:
@@ -42,9 +44,17 @@ def from_iso(text: Any) -> float | None:
 
 def from_milliseconds(value: Any) -> float | None:
     """Epoch seconds of epoch milliseconds; None if it is not a usable number."""
+    # An integer of 1,000 bits cannot be divided as a float.
     if isinstance(value, int) and (isinstance(value, bool) or value.bit_length() > 1000):
         return None
     return value / 1000 if isinstance(value, (int, float)) else None
+
+
+def from_seconds(value: Any) -> int | float | None:
+    """Epoch seconds that the model can hold; None if it is not a usable number."""
+    if isinstance(value, int):
+        return value if not isinstance(value, bool) and abs(value) <= _FARTHEST else None
+    return value if isinstance(value, float) else None
 
 
 def milliseconds(seconds: float | None) -> int | None:

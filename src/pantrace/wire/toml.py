@@ -29,7 +29,7 @@ _MANY_PARTS = re.compile(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_DEEPE
 
 def parse(text: str) -> dict[str, Any]:
     """The data of a TOML text; TOMLDecodeError if it cannot be read or is nested too deeply."""
-    # The parser keeps every beginning of a dotted key: one of 30,000 parts took 3.4 GB.
+    # The parser stores every prefix of a dotted key: one with 30,000 parts took 3.4 GB.
     if _MANY_PARTS.search(text) is not None:
         raise tomllib.TOMLDecodeError(f"a key of more than {_DEEPEST} parts")
     try:
@@ -38,7 +38,7 @@ def parse(text: str) -> dict[str, Any]:
         raise
     except RecursionError:
         raise tomllib.TOMLDecodeError(f"nested deeper than {_DEEPEST} levels") from None
-    except ValueError:  # of what Python itself makes of numbers
+    except ValueError:  # raised by Python's own conversion of numbers and dates
         raise tomllib.TOMLDecodeError(
             f"a number of more than {limits().digits:,} digits, or a date that is none"
         ) from None
@@ -72,6 +72,7 @@ def _explain(message: str, text: str, name: str, kind: type) -> str:
         inner = f"{path}.{unknown[1]}" if path else unknown[1]
         line = line_of(text, inner)
         known = sorted(_field_names(kind))
+        # A key that exists elsewhere in the file is in the wrong table, which is another mistake than a typo.
         close = get_close_matches(unknown[1], known, n=1)
         hint = "; it does not belong here" if unknown[1] in known else f"; did you mean {close[0]}?" if close else ""
         return f"{name}{_line(line)}: unknown key {unknown[1]!r}{_inside(path)}{hint}"
@@ -103,7 +104,7 @@ def _example(key: str, kind: Any, path: str) -> str:
 
 
 def _name_the_key(message: str, data: dict[str, Any], kind: type) -> str:
-    """msgspec's message with `[...]` replaced by the key it means: the key without which the message is another one."""
+    """msgspec's message with `[...]` replaced by the key it means: the one without which the message changes."""
     above, dots, rest = message.partition("[...]")
     if not dots:
         return message
@@ -111,6 +112,7 @@ def _name_the_key(message: str, data: dict[str, Any], kind: type) -> str:
     for part in re.findall(r"\.(\w+)|\[(\d+)\]", above.rpartition("$")[2]):
         table = table[part[0]] if part[0] else table[int(part[1])]
     for key in list(table) if isinstance(table, dict) else ():
+        # msgspec does not say which key of a table is wrong: try without each until its message changes.
         taken = table.pop(key)
         try:
             msgspec.convert(data, kind)
@@ -149,7 +151,7 @@ def _field_names(kind: Any, seen: set[Any] | None = None) -> set[str]:
 
 
 def line_of(text: str, path: str) -> int | None:
-    """The line of the key at a path such as "rule[1].expect.contains", else of the nearest table above it."""
+    """The line of the key at a path such as "rule[1].expect.contains", otherwise of the nearest table above it."""
     wanted = path
     places = key_lines(text)
     while wanted:

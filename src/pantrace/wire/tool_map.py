@@ -51,5 +51,6 @@ def invert(mapping: Any, place: str) -> dict[str, str]:
         if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
             raise UsageError(f"{place}: {logical} must have a list of tool names")
         for name in listed:
+            # The first one keeps it, so that the order in the file decides and not chance.
             names.setdefault(name, logical)
     return names

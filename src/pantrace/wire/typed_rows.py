@@ -1,7 +1,7 @@
-"""Rows decoded straight to a type: faster than dictionaries, and nothing in them needs a second look.
+"""Rows decoded directly to a type: faster than dictionaries, and already checked.
 
-The types of a format name the keys that its rows usually have. A row that has another key, or another type somewhere,
-comes as plain JSON, and its format reads it the patient way: a type must never be a reason to drop something.
+The types of a format list the keys that its rows usually have. A row with another key or another type is returned as
+plain JSON, and its format reads it with the slow code: a type must never be a reason to drop something.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ def row_decoder(kind: type[T]) -> Callable[[bytes | memoryview], T | Any]:
     def decode(data: bytes | memoryview) -> T | Any:
         raw = bytes(data)
         if decode_listener() is not None:
-            # Whoever measures the reading compares plain values, and would have to decode the text once more.
+            # Measuring what was read compares plain values, which would need a second decoding.
             return decode_document(raw)
         try:
             row = fast(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return decode_document(raw)
         again = encode(row)
-        # A struct takes the last of repeated keys and forgets the others, which leaves fewer colons (see
-        # `decode_document`). So does a null, which is then looked at for nothing.
+        # A struct keeps only the last of repeated keys, which leaves fewer colons (see `decode_document`). A null has
+        # the same effect; then the text is decoded again for nothing.
         if not raw.startswith(again) and raw.count(b":") > again.count(b":"):
             return decode_document(raw)
         return row

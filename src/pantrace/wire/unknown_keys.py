@@ -1,4 +1,4 @@
-"""Unknown keys: what a JSON object holds beyond the struct it is read as, kept in the struct's `extra`."""
+"""Unknown keys of a JSON object, kept in the `extra` of the struct that it is read as."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class UnknownKey(NamedTuple):
     """Path of the object that has it: "trajectory.steps[3]"; empty for the outermost."""
     key: str
     known: tuple[str, ...]
-    """The keys that there are."""
+    """The known keys, for a suggestion."""
 
 
 Tell = Callable[[UnknownKey], None]
 
 
 def with_unknown(raw: Any, kind: type[T], name: str, tell: Tell = lambda _: None) -> T:
-    """Plain data as a struct, with unknown keys under `extra[name]` at each level; a struct without `extra` hands them
+    """Plain data as a struct, with unknown keys under `extra[name]` at each level; a struct without `extra` passes them
     to the one around it. msgspec.ValidationError if the data does not fit."""
     found, _ = _move_unknown(raw, _shape(kind), name, "", tell)
     return as_kind(found, kind)
@@ -57,6 +57,7 @@ def _move_unknown(
     for key, where, inner in pairs:
         new, rest = _move_unknown(value[key], inner, name, where, tell)
         if new is not value[key]:
+            # Copied only if something changes: most data has no unknown keys.
             copy = value.copy() if copy is value else copy
             copy[key] = new
         left |= {f"{key}.{one}": other for one, other in rest.items()}
@@ -64,7 +65,7 @@ def _move_unknown(
 
 
 def _member(value: Any, union: inspect.UnionType) -> Any:
-    """The member of a union that a value belongs to; None if it is neither a struct, a list nor a mapping of it."""
+    """The member of a union that a value belongs to; None if it is no struct, list or mapping of the union."""
     for each in union.types:
         if isinstance(each, inspect.StructType):
             if isinstance(value, dict) and (each.tag_field is None or value.get(each.tag_field) == each.tag):
@@ -95,6 +96,7 @@ def _move_in_struct(
         return value, {}
     extra = found.get("extra", {})
     mine = extra.get(name, {}) if isinstance(extra, dict) else None
+    # A struct without `extra` passes its unknown keys up, with their path, so that none is lost.
     if not unknown or "extra" not in known or not isinstance(mine, dict):
         return found, unknown
     found["extra"] = {**extra, name: {**mine, **unknown}}

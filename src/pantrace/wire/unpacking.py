@@ -1,4 +1,4 @@
-"""Unpacking gzip and zstd files, with the output counted as it flows; UTF-16 text becomes UTF-8 by the same door."""
+"""Unpacking gzip and zstd files with a running limit on the output. UTF-16 text becomes UTF-8 here, too."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 _GZIP = zlib.MAX_WBITS | 16
 _SIP = 1 << 12
-"""Packed bytes are taken in small sips: the place in the file then tells what has been unpacked so far."""
+"""Packed bytes are read in small pieces, so that the position in the file says what has been unpacked so far."""
 
 
 def is_packed(magic: bytes) -> bool:
-    """Whether a file that begins with these four bytes is not read as it stands: it is compressed, or UTF-16."""
+    """Whether a file that begins with these four bytes must be converted: it is compressed, or UTF-16."""
     return magic.startswith(GZIP) or magic == ZSTD or magic.startswith(_UTF_16)
 
 
@@ -33,13 +33,14 @@ class _Stream(Protocol):
 class Unpacked(io.RawIOBase):
     """The content of a compressed file, or of a UTF-16 text as UTF-8.
 
-    Every stretch as long as the limit must come from enough packed bytes, so nothing in front can hide a bomb."""
+    Every stretch of output as long as the limit must come from enough packed bytes, so that honest data in front cannot
+    hide a bomb."""
 
     def __init__(self, file: IO[bytes], magic: bytes, *, held: bool):
         now = limits()
         self._size = now.held if held else now.flowing
         self.ratio = now.zstd_ratio if magic == ZSTD else now.deflate_ratio
-        """How many times its packed size it may be."""
+        """Maximum ratio of unpacked to packed size."""
         self._file = file
         self._zstd = magic == ZSTD
         self._length = 0
@@ -58,7 +59,7 @@ class Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         count = self._stream.readinto(buffer) or 0
-        # zstandard's reader ends at a torn frame as if that were the end of the data.
+        # zstandard's reader treats a cut-off frame like the end of the data.
         if not count and self._zstd and (place := cut_at(self._file)) is not None:
             raise EOFError(f"cut off at byte {place:,} of {self._file.tell():,}")
         self._length += count
@@ -77,7 +78,7 @@ class Unpacked(io.RawIOBase):
 
 
 class _Gunzip:
-    """Gzip members one after another. The standard library's reader goes through the name in a header byte by byte, and
+    """Gzip members one after another. The standard library's reader reads the name in a header byte by byte, and
     hostile names are long."""
 
     def __init__(self, file: IO[bytes]):
@@ -117,7 +118,7 @@ class _FromUtf16:
         while not self._ready:
             sip = self._file.read(_SIP)
             if not sip:
-                # Half a letter may be left of a torn file; its last record is then cut off, too, which is reported.
+                # A cut-off file may end in half a character; its last record is cut off, too, which is reported.
                 return 0
             self._ready = self._decoder.decode(sip).encode("utf-8", "surrogatepass")
         found, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]

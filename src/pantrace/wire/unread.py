@@ -30,18 +30,19 @@ import msgspec
 from pantrace.errors import ReadError
 
 from .json import decode
-from .leaves import Leaf, leaves_with, sought
+from .lacking import Lacking
+from .leaves import Leaf, is_weak, leaves_with, sought
 from .pantrace_key import CARRIER
 from .table_row import TableRow, row_values
-from .words import LONG, NOTHING, Held, Word, is_long, words_in, words_in_order
+from .words import LONG, NOTHING, Held, Walk, Word, is_long, words_in, words_in_order
 
 PENDING = 4_096
 """So many records may be read ahead of their samples."""
 AGE = 256
 """So many samples a record's words are looked for in other forms."""
 SOME = 32
-"""Of so many words of one record it is looked up at once whether they stand where their format declares why; then the
-record need not be kept."""
+"""Of so many words of one record it is looked up at once whether they stand where their format declares why, or where
+nobody asks for them; then the record need not be kept."""
 TIDY = 16
 """After so many samples it is looked up which records are done with."""
 FEW = 512
@@ -79,13 +80,17 @@ class _Heard(NamedTuple):
 class _Record:
     """A record of the source, or several that came together; and their words that no sample has had yet."""
 
-    def __init__(self, values: list[Any], words: set[Word], said: int) -> None:
+    def __init__(
+        self, values: list[Any], words: set[Word], said: int, spared: int = 0, walk: Walk | None = None
+    ) -> None:
         self.words = words
+        self.is_sifted = False
+        """Whether it was looked up which words nobody asks for."""
         self.size = len(values)
         self.since = 0
         """How many samples had come before it."""
         self._rest = max(3, said // 10)
-        self._excused = 0
+        self._excused = spared
         """Words that it was not to be asked for."""
         self._order: list[Word] = []
         self._places: dict[Word, int] = {}
@@ -93,6 +98,7 @@ class _Record:
         self._found: list[int] = []
         """Places of those that the last sample had."""
         self._values = values
+        self._walk = walk
         if len(words) > FEW:
             self._places = {word: place for place, word in enumerate(words_in_order(values)) if word in words}
             self._order = list(self._places)
@@ -103,7 +109,9 @@ class _Record:
         return leaves_with(self.words, self._values)
 
     def excused(self, declared: tuple[str, ...]) -> set[str]:
-        """Forget words that stand only where it was declared why; gives the declarations."""
+        """Forget words that stand only where it was declared why, and those that are not asked for: keys of null, small
+        numbers. Gives the declarations."""
+        self.is_sifted = True
         needed: set[str] = set()
         kept: set[Word] = set()
         for path, key, value in self.leaves():
@@ -111,11 +119,24 @@ class _Record:
                 continue
             if (reason := _reason(path, declared)) is None:
                 kept.add(word)
+                if not declared:
+                    kept.add(key)
             else:
                 needed.add(reason)
-        self._excused = len(self.words - kept)
+        self._excused += len(self.words - kept)
         self.words &= kept
         return needed
+
+    def sift(self) -> None:
+        """Forget words that nobody asks for, once: keys of null above all."""
+        self.is_sifted = True
+        if self._walk is None:
+            self.excused(())
+        else:
+            unsaid = self._walk.unsaid(self.words)
+            self._excused += len(unsaid)
+            self.words -= unsaid
+            self._walk = None
 
     @property
     def is_large(self) -> bool:
@@ -169,7 +190,7 @@ class Ledger:
         """Older records by the words that they lack."""
         self._open: list[_Record] = []
         """Records whose words are still looked for in other forms."""
-        self._lacking: set[Word] = set()
+        self._lacking = Lacking()
         """The words of those of them that are not large; often these lack the same."""
         self._samples = 0
         self._texts: list[str] = []
@@ -188,6 +209,16 @@ class Ledger:
             self._new.append(data)
             if len(self._new) >= PENDING:
                 self._open_new(_NOBODY)
+
+    def source_rows(self, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
+        """Many rows of a table. Each is known by all that it says, as `wire.sqlite` tells single ones."""
+        places = self._places
+        for values in rows:
+            if (place := hash((names, values))) not in places:
+                places.add(place)
+                self._new.append(TableRow(names, values))
+                if len(self._new) >= PENDING:
+                    self._open_new(_NOBODY)
 
     def hear(self, data: Any, value: Any) -> None:
         """What a text says that the reader has just decoded: if it is the record that came last, nobody need decode it
@@ -209,14 +240,15 @@ class Ledger:
         """A sample or a header that was made of what came, as plain values and as the JSON that says them."""
         held = Held(plain)
         self._samples += 1
-        for word in self._waiting.keys() & held.words:
+        # Of a file of ours that says its samples word by word, the words are never needed.
+        for word in self._waiting.keys() & held.words if self._waiting else ():
             for each in self._waiting.pop(word):
                 each.drop(word)
         is_long_sought = self._look_again(held) if self._open else False
         if len(self._new) == 1 and isinstance(self._new[0], bytes) and self._new[0].rstrip() == data:
             # A record of ours, unchanged.
             self._values += held.count
-            self._is_ours = self._is_ours or CARRIER in held.words
+            self._is_ours = self._is_ours or held.says(CARRIER)
             self._new = []
         elif self._new:
             is_long_sought = self._open_new(held) or is_long_sought
@@ -229,16 +261,24 @@ class Ledger:
         new, self._new = self._new, []
         heard = [each for each in new if isinstance(each, _Heard)]
         unheard = _decoded([each for each in new if not isinstance(each, _Heard)])
-        said, count = _words_of(heard, unheard)
-        self._values += count
+        walk = Walk(unheard)
+        said = walk.words().union(*[each.words for each in heard]) if unheard or len(heard) != 1 else heard[0].words
+        self._values += walk.count + sum([each.values for each in heard])
         self._is_ours = self._is_ours or CARRIER in said
         lacking = said - self._known - held.words
+        spared = 0
         if len(lacking) <= FEW:
             lacking = {word for word in lacking if not held.holds_in_other_form(word)}
+            if small := [word for word in lacking if type(word) is not str and is_weak(word)]:
+                lacking.difference_update(small)
+                spared = len(small)
         if 0 < len(lacking) <= FEW:
-            record = _Record(unheard + _decoded(heard), lacking, 0)
-            if self._declared and len(lacking) <= SOME:
-                self._needed |= record.excused(self._declared)
+            record = _Record(unheard + _decoded(heard), lacking, 0, spared, None if heard else walk)
+            if len(lacking) + spared <= SOME:
+                if self._declared:
+                    self._needed |= record.excused(self._declared)
+                else:
+                    record.sift()
             if record.words:
                 self._wait(record)
             return any(map(is_long, record.words))
@@ -258,7 +298,7 @@ class Ledger:
         self._records.append(record)
         self._open.append(record)
         if not record.is_large:
-            self._lacking |= record.words
+            self._lacking.add(record.words)
         for word in record.words:
             self._waiting.setdefault(word, []).append(record)
         self._pending += record.size
@@ -267,8 +307,7 @@ class Ledger:
 
     def _look_again(self, held: Held) -> bool:
         """In other forms, for what is still lacking. Gives whether a long text is among that."""
-        found = {word for word in self._lacking if held.holds_in_other_form(word)}
-        self._lacking -= found
+        found = self._lacking.take(held)
         for each in self._open:
             if each.is_large:
                 each.words.difference_update([word for word in each.near() if held.holds_otherwise(word)])
@@ -277,10 +316,14 @@ class Ledger:
                     each.words.difference_update([word for word in each.words if held.holds_in_other_form(word)])
             elif found:
                 each.words -= found
-        if found or self._samples % TIDY == 0:
+        is_tidied = self._samples % TIDY == 0
+        for each in self._open:
+            if not each.is_sifted and (len(each.words) <= SOME or (is_tidied and not each.is_large)):
+                each.sift()
+        if found or is_tidied:
             self._open = [each for each in self._open if not each.is_done(self._samples)]
-            self._lacking = {word for each in self._open if not each.is_large for word in each.words}
-        return any(map(is_long, self._lacking))
+            self._lacking.keep({word for each in self._open if not each.is_large for word in each.words})
+        return any(map(is_long, self._lacking.words))
 
     def _keep(self, text: str) -> None:
         """Long texts wait until they are many: looking for each word in each of them would take most of the time."""
@@ -330,14 +373,6 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
 
 
 _NOBODY = Held(None)
-
-
-def _words_of(heard: list[_Heard], values: list[Any]) -> tuple[set[Word], int]:
-    """What all of them say together, and how many values they have."""
-    if not values and len(heard) == 1:
-        return heard[0].words, heard[0].values
-    said, count = words_in(values)
-    return said.union(*[each.words for each in heard]), count + sum(each.values for each in heard)
 
 
 def _decoded(records: Sequence[Any]) -> list[Any]:

@@ -1,8 +1,8 @@
 """Samples written by version 1 of the model, upgraded to version 2.
 
-Version 1 had no word for two things that it kept in `extra`: who asked a model (Inspect's span), and the prompt tokens
-that a provider's own tools wrote (Gemini's count). Its usages said `provenance` once for all numbers; the native reader
-finds that key among those it does not know. Files and run directories of version 1 are read through here.
+Version 1 had no field for two things, which it kept in `extra`: who called a model (Inspect's span), and the prompt
+tokens that a provider's own tools wrote (Gemini's count). Its usages had one `provenance` for all numbers, which the
+native reader now finds among the unknown keys. Files and run directories of version 1 are upgraded here.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def _trajectory(trajectory: Trajectory) -> Trajectory:
     changes: dict[str, Any] = {}
     # Version 1 kept the purpose as the type of Inspect's span.
     kinds = [kept.get("span") for kept in trajectory.extra.values() if isinstance(kept, dict)]
+    # Only if the purpose is still the default.
     if trajectory.purpose == "agent" and any(kind in _GRADERS for kind in kinds):
         changes["purpose"] = "grader"
     elif trajectory.purpose == "agent" and "tool" in kinds:

@@ -28,11 +28,12 @@ def usage_of(words: Any, owner: str) -> Usage | None:
 
 
 def _counts(words: dict[str, Any], owner: str) -> Usage:
+    # Our own names first: they are the only ones that need no conversion.
     if words.keys() & {"input", "output"} or not words.keys() - {*NUMBERS, "cost"}:
         return Usage(**{name: words[name] for name in NUMBERS if name in words})
     if "prompt_tokens" in words or "completion_tokens" in words:
         return _openai(words, "prompt_tokens", "completion_tokens")
-    # Before OpenAI's Responses, which also say `input_tokens`, but include the cache in it: Anthropic's do not.
+    # Checked before OpenAI's Responses, which also have `input_tokens`: theirs include the cache, Anthropic's do not.
     if words.keys() & _ANTHROPIC:
         return anthropic_usage(words, owner) or Usage()
     if "input_tokens" in words or "output_tokens" in words:

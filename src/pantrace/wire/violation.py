@@ -16,7 +16,7 @@ def error(message: str, place: str | None = None) -> Violation:
 
 
 def warning(message: str, place: str | None = None) -> Violation:
-    """A violation of the format's document only."""
+    """A violation of the format's specification only."""
     return Violation(level="warning", message=message, place=place)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pantrace.errors import ReadError
 
@@ -17,6 +18,10 @@ LONG = 24
 """A text of so many letters is also found inside a longer one; a shorter one might be there by chance."""
 KEY = 64
 """Longer than any key."""
+FEW = 16
+"""So many keys are searched in a text; for more, a set of all words takes less time."""
+
+CONTAINERS = frozenset({dict, list, tuple})
 
 NOTHING = ("", "{}", "[]", "null")
 """Texts that say nothing, as JSON or otherwise."""
@@ -26,23 +31,59 @@ def is_long(word: Word) -> bool:
     return isinstance(word, str) and len(word) >= LONG
 
 
+class Walk:
+    """All objects in a value, and all that is neither an object nor a list."""
+
+    def __init__(self, value: Any) -> None:
+        self.objects: list[dict[str, Any]] = []
+        self.values: list[Any] = []
+        waiting = [value] if type(value) in CONTAINERS else []
+        if not waiting:
+            self.values.append(value)
+        # What is done here for each value is a good part of all measuring: two loops, and no method is looked up.
+        enter, say = waiting.append, self.values.append
+        for item in waiting:
+            if type(item) is dict:
+                self.objects.append(item)
+                for inner in item.values():
+                    if type(inner) in CONTAINERS:
+                        enter(inner)
+                    else:
+                        say(inner)
+            else:
+                for inner in item:
+                    if type(inner) in CONTAINERS:
+                        enter(inner)
+                    else:
+                        say(inner)
+
+    @property
+    def count(self) -> int:
+        """How many values there are, without null."""
+        return len(self.values) - self.values.count(None)
+
+    def words(self) -> set[Word]:
+        """All keys and values but null."""
+        words = set(self.values)
+        words.update(*self.objects)
+        words.discard(None)
+        return words
+
+    def unsaid(self, words: set[Word]) -> set[Word]:
+        """Those of some words that are here, but only as keys of null."""
+        keys: set[Any] = words.difference(self.values)
+        for item in self.objects:
+            if not keys:
+                break
+            if not keys.isdisjoint(item):
+                keys -= {key for key in keys if item.get(key) is not None}
+        return keys
+
+
 def words_in(value: Any) -> tuple[set[Word], int]:
     """All keys and values but null, and how many values there are."""
-    words: set[Any] = set()
-    said: list[Any] = []
-    waiting = [value]
-    for item in waiting:
-        kind = type(item)
-        if kind is dict:
-            words.update(item)
-            waiting += item.values()
-        elif kind is list or kind is tuple:
-            waiting += item
-        else:
-            said.append(item)
-    words.update(said)
-    words.discard(None)
-    return words, len(said) - said.count(None)
+    walk = Walk(value)
+    return walk.words(), walk.count
 
 
 def words_in_order(value: Any) -> list[Word]:
@@ -68,11 +109,62 @@ def _bare(word: str) -> str:
     return word.rpartition(":")[2].rpartition(".")[2].replace("_", "").lower()
 
 
+def bare_words(words: Iterable[Word]) -> set[str]:
+    """Short words as keys may have changed on their way."""
+    bare = _bare_text(words)[1:-1].replace(":", ".").split("\n")
+    return {*bare, *[word.rpartition(".")[2] for word in bare if "." in word]}
+
+
+def _bare_text(words: Iterable[Word]) -> str:
+    # All of them as one text: a sample has thousands, and each would cost a call.
+    short = "\n".join([word for word in words if type(word) is str and len(word) < KEY])
+    return f"\n{short}\n".replace("_", "").lower()
+
+
+_OPENING = ("{", "[")
+
+
+class Forms(NamedTuple):
+    """How else the model may hold a word of the source."""
+
+    exact: tuple[Word, ...] = ()
+    key: str | None = None
+    """As a key that has changed on its way."""
+
+
+def other_forms(word: Word) -> Forms | None:
+    """The other forms of a word; None if each sample must be asked, as for JSON inside a text."""
+    if not isinstance(word, str):
+        return Forms((word / 1000, str(word)) if abs(word) < 1e300 else (str(word),))
+    if word[:1] in _OPENING or word.startswith("data:") or word.strip() != word or not word:
+        return None
+    if (at := _time(word)) is not None:
+        return Forms((at,))
+    if len(word) >= KEY:
+        return Forms()
+    return Forms(key=key) if (key := _bare(word)) else None
+
+
 class Held:
     """The words of a record of the model."""
 
     def __init__(self, plain: Any) -> None:
-        self.words, self.count = words_in(plain)
+        self._walk = Walk(plain)
+        self._looked_up = 0
+        """Keys, so far."""
+
+    @cached_property
+    def words(self) -> set[Word]:
+        return self._walk.words()
+
+    @property
+    def count(self) -> int:
+        """How many values it has."""
+        return self._walk.count
+
+    def says(self, word: str) -> bool:
+        """Whether a word is among its words, without making all of them."""
+        return word in self._walk.values or any(word in item for item in self._walk.objects)
 
     def holds_otherwise(self, word: Word) -> bool:
         """Whether it says a word of the source in another form or inside a longer text."""
@@ -88,23 +180,31 @@ class Held:
             return True
         if (at := _time(bare)) is not None:
             return at in self.words
-        if word[:1] in ("{", "["):
+        if word[:1] in _OPENING:
             return self._holds_decoded(word)
         if word.startswith("data:"):
             # A picture in an address is held as its type and its data.
             return word.partition(",")[2] in self.words
-        return len(word) < KEY and _bare(word) in self._bare_words
+        return len(word) < KEY and self._holds_key(_bare(word))
 
     @cached_property
     def long_texts(self) -> str:
         return "\0".join([word for word in self.words if isinstance(word, str) and len(word) >= LONG])
 
+    def _holds_key(self, key: str) -> bool:
+        self._looked_up += 1
+        if self._looked_up > FEW or "\n" in key:
+            return key in self._bare_words
+        text = self._bare_text
+        return f"\n{key}\n" in text or f":{key}\n" in text or f".{key}\n" in text
+
+    @cached_property
+    def _bare_text(self) -> str:
+        return _bare_text(self.words)
+
     @cached_property
     def _bare_words(self) -> set[str]:
-        # All of them as one text: a sample has thousands, and each would cost a call.
-        short = "\n".join([word for word in self.words if isinstance(word, str) and len(word) < KEY])
-        bare = short.replace("_", "").lower().split("\n")
-        return {*bare, *[_bare(word) for word in bare if ":" in word or "." in word]}
+        return bare_words(self.words)
 
     def _holds_decoded(self, text: str) -> bool:
         """JSON inside a text may be held as the value that it says."""

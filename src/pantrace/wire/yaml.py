@@ -1,4 +1,4 @@
-"""YAML that people write (settings, rubrics, prompts): words stay words, and nothing in it can run or explode."""
+"""YAML that people write (settings, rubrics, prompts): words stay words, and nothing in it can run code or expand."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ _TYPED = {
     ),
     "tag:yaml.org,2002:merge": (r"^<<$", ["<"]),
 }
-"""The core schema of YAML 1.2: `no`, `on` and 2026-01-02 are texts, as their writers mean them."""
+"""The core schema of YAML 1.2: `no`, `on` and 2026-01-02 are texts, as their authors mean them."""
 
 
 def load_yaml(text: str, name: str) -> Any:
     """The values of a YAML text; UsageError names the file and line of what cannot be read."""
+    # Late: most commands read no YAML.
     import yaml
 
     try:
@@ -44,7 +45,7 @@ def load_yaml(text: str, name: str) -> Any:
         raise UsageError(f"{name}{where}: not valid YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
         told = " ".join(str(error).split())
-        if "int_max_str_digits" in told:  # Python's advice is for programmers
+        if "int_max_str_digits" in told:  # Python's own message is for programmers
             told = f"a number of more than {limits().digits:,} digits"
         raise UsageError(f"{name}: not valid YAML: {told}") from None
     except RecursionError:
@@ -52,7 +53,7 @@ def load_yaml(text: str, name: str) -> Any:
 
 
 def _count_values(node: Any, known: dict[int, int], depth: int) -> int:
-    """How many values a node has with its aliases written out; a few lines of aliases can stand for billions."""
+    """The number of values in a node with its aliases expanded; a few lines of aliases can mean billions."""
     if depth > _DEEPEST:
         raise ValueError(f"nested deeper than {_DEEPEST} levels")
     if id(node) in known:

@@ -35,7 +35,7 @@ _END_64 = struct.Struct("<4sQHHIIQQQQ")
 _PACKING, _PACKING_AT = struct.Struct("<H8xII"), 10
 """Method, packed size and size in an entry of the directory."""
 _BUFFER = 1 << 13
-"""Members are looked for here and there; a large buffer would be filled anew for each."""
+"""Bytes. Members are read all over the file; a large buffer would be filled again for each."""
 _FULL = 0xFFFFFFFF
 _UTF8 = 0x800
 _DATE = (1 << 5) | 1  # 1980-01-01, so that the same content gives the same bytes
@@ -53,7 +53,7 @@ class Member(NamedTuple):
 
 
 def inflater() -> Callable[[bytes, int], bytes]:
-    """A raw inflate function with a limit on its output: ISA-L if installed (twice as fast), else zlib."""
+    """A raw inflate function with a limit on its output: ISA-L if installed (twice as fast), otherwise zlib."""
     try:
         isal_zlib = import_module("isal.isal_zlib")
     except ImportError:
@@ -75,10 +75,11 @@ class Archive:
         self.file = file
         self.path = path
         self.members: dict[str, int] = {}
-        """Names, with their places in the directory: a log of many samples has as many of them."""
+        """Names, with their offsets in the directory: a parsed entry for each would need more memory."""
         self._directory, count = _directory(file, path)
         self._length = file.seek(0, 2)
         for name, place in _entries(self._directory, count, path):
+            # Popped first, so that a repeated name takes the place of its last occurrence in the order.
             self.members.pop(name, None)
             self.members[name] = place
         self._weigh()
@@ -86,7 +87,7 @@ class Archive:
         self._zstd = zstandard.ZstdDecompressor()
 
     def _weigh(self) -> None:
-        """Refuse an archive whose members are each small enough, but too much together."""
+        """Refuse an archive whose members are each small enough, but too large together."""
         total, ratio = 0, 0
         for place in self.members.values():
             method, packed, size = _PACKING.unpack_from(self._directory, place + _PACKING_AT)
@@ -111,7 +112,7 @@ class Archive:
             raise ReadError(f"cannot be unpacked: {error}", path=self.path, place=name) from None
         except (PackedTooTightly, TooLarge) as error:
             raise error.at(path=self.path, place=name) from None
-        # Damage inside JSON could pass as other data.
+        # Checked, because damage inside JSON could look like other data.
         if len(content) != member.size or zlib.crc32(content) != member.crc:
             raise ReadError(
                 "its checksum does not match", path=self.path, place=name, remedy="the file is damaged; copy it again"
@@ -136,7 +137,7 @@ class Archive:
         if member.method == STORED:
             return packed
         if member.method == DEFLATE:
-            # One byte more than declared, so that a member that holds more is noticed.
+            # One byte more than declared, so that a member with more data is noticed.
             return self._inflate(packed, member.size + 1)
         if member.method == ZSTD:
             return self._unpack_zstd(packed, member.size)
@@ -147,6 +148,7 @@ class Archive:
     def _unpack_zstd(self, packed: bytes, size: int) -> bytes:
         if not size:
             return b""
+        # The frame's own claim is checked before any memory is allocated for it.
         if zstandard.frame_content_size(packed) > size:
             raise ValueError("it is larger than the archive's directory declares")
         content = self._zstd.decompress(packed, max_output_size=size)
@@ -162,7 +164,7 @@ def _ratio(method: int) -> int:
 
 
 def _most(packed: int, method: int) -> int:
-    """How many bytes a member of this packed size may hold, as all of it will be in memory."""
+    """Maximum bytes of a member with this packed size, since all of it will be in memory."""
     return max(limits().held, _ratio(method) * packed)
 
 
@@ -174,7 +176,7 @@ def reading(path: Path) -> Iterator[Archive]:
 
 
 def member_names(path: Path) -> tuple[str, ...]:
-    """The names in an archive; none if it is torn."""
+    """The names in an archive; none if it is damaged."""
     try:
         with open_unpacked(path, _BUFFER) as file:
             directory, count = _directory(file, str(path))
@@ -184,7 +186,7 @@ def member_names(path: Path) -> tuple[str, ...]:
 
 
 def missing_directory(path: str) -> ReadError:
-    """The error for an archive without its list of members, which stands at the end."""
+    """The error for an archive without its list of members, which is at the end of the file."""
     size = f"{Path(path).stat().st_size:,}"
     message = f"the archive is cut off at byte {size} of {size}: its list of members is missing or broken"
     return ReadError(message, path=path, remedy=UNFINISHED)
@@ -225,7 +227,7 @@ def _entries(directory: bytes, count: int, path: str) -> Iterator[tuple[str, int
                 raise missing_directory(path)
             begin = place + _CENTRAL.size
             raw = directory[begin : begin + name_size]
-            # Without the flag, the zip specification means the old DOS letters.
+            # Without the flag, the zip specification says that names are in the old DOS code page.
             yield raw.decode() if flags & _UTF8 or raw.isascii() else raw.decode("cp437"), place
             place = begin + name_size + extra_size + comment_size
     except (struct.error, UnicodeDecodeError):
@@ -286,6 +288,7 @@ class Writer:
         begin = self.offset
         for member in self.members:
             raw = member.name.encode()
+            # If one does not fit, all three go into the zip64 field, in the order that the specification requires.
             large = max(member.size, member.packed, member.offset) >= _FULL
             extra = struct.pack("<HHQQQ", 1, 24, member.size, member.packed, member.offset) if large else b""
             sizes = (_FULL, _FULL) if large else (member.packed, member.size)

@@ -13,8 +13,12 @@ from engine.recordings import READY, write
 from engine.run_content import run_content
 from pantrace.cli.engine_options import RAY
 from pantrace.engine.evaluate import evaluate_into
-from pantrace.engine.executor import Engine
+from pantrace.engine.executor import ONE_PROCESS, Engine
+from pantrace.engine.judge import Access, bench
+from pantrace.engine.plan import JudgeTable, MeasureTable, Plan, prepare
 from pantrace.errors import PantraceError
+from pantrace.judges import Settings
+from scripted import Scripted, verdict
 
 os.environ.update(RAY)  # as the command does, before Ray is imported
 
@@ -121,6 +125,32 @@ def test_a_node_killed_in_mid_run_loses_nothing_and_doubles_nothing(
         assert run_content(tmp_path / "out") == expected
     finally:
         cluster.shutdown()
+
+
+def test_judges_are_asked_from_here_whoever_works_on_ray(runs: Path, tmp_path: Path) -> None:
+    judged = prepare(Plan(judge=JudgeTable(rubrics=["HelpfulnessExplain"]), measure=MeasureTable(metrics=())), Path())
+    found = {}
+    for name, engine in (("alone", ONE_PROCESS), ("ray", Engine(name="ray", jobs=2))):
+        judge = Scripted(lambda request: verdict(1 + sum(request.prompt.encode()) % 5))
+        access = Access(keys={"openai": "Zq81unheardOfForm77xKk"}, calls=1_000)
+        bench_ = bench(Settings(models=("openai:m",)), access, cache=tmp_path / f"{name}.sqlite", judge=judge)
+        heard: list[set[str]] = []
+        done = evaluate_into(
+            [runs],
+            tmp_path / name,
+            judged,
+            "",
+            judging=bench_,
+            engine=engine,
+            span_bytes=4_000,
+            on_sample=lambda _, heard=heard: _look(heard),  # type: ignore[misc]
+        )
+        assert done.by == ([] if name == "alone" else ["Ray with 2 cores"])
+        assert heard[0] <= {"127.0.0.1", "::1"}
+        # Both files hold the same samples: each question goes out once.
+        assert len(judge.requests) == len({request.prompt for request in judge.requests}) == 150
+        found[name] = run_content(tmp_path / name), bench_.summary()
+    assert found["ray"] == found["alone"]
 
 
 def test_a_cluster_that_is_not_there_is_a_sentence(runs: Path, tmp_path: Path) -> None:

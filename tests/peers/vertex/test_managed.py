@@ -248,7 +248,7 @@ def test_a_silent_server_and_an_absent_one() -> None:
     with loopback(lambda *_: Act(delay=5.0, body=b"{}")) as server:
         (late,) = scores_of(judging(server, timeout=0.3, attempts=1), sample_of())
     (gone,) = scores_of(judging(server, attempts=1), sample_of())
-    assert late.explanation == "no reply within 0.3 s (asked 1 times)"
+    assert late.explanation == "no reply within 0.3 s (asked once)"
     assert "no answer from the server: ConnectError" in (gone.explanation or "")
 
 

@@ -276,8 +276,8 @@ def test_two_runs_are_compared(door: Open, tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "inspect" / "basic.eval", other)
     page = door(EXAMPLES / "inspect" / "basic.eval", other)
     page.get_by_role("button", name="Compare").click()
-    page.get_by_text("Nothing is decided").wait_for()
-    page.locator("table.comparison", has_text="includes").get_by_text("inconclusive").first.wait_for()
+    page.get_by_text("Nothing changed between A and B.").wait_for()
+    page.locator("table.comparison", has_text="includes").get_by_text("no change").first.wait_for()
     page.locator("a.case").first.click()
     page.locator(".pair-row.same").first.wait_for()
     assert page.locator(".pair-row:not(.same)").count() == 0

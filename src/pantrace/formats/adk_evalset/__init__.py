@@ -3,8 +3,8 @@
 Spec: https://google.github.io/adk-docs/evaluate/ and the models of google-adk 2.13.0 (EvalSet, EvalCase).
 Detect: `eval_cases` beside `eval_set_id`; the older lists of `{name, data, initial_session}` and of
 `{query, expected_tool_use, reference}`; `scenarios` with starting prompts.
-Lost: what was done (trajectory, scores, usage): an eval set states what is expected. Of a sample without an
-expectation, what was done becomes the expected conversation, as in ADK's "add session to eval set".
+Lost: what was done (trajectory, scores, usage): an eval set states what is expected. If a sample has no expectation,
+what was done becomes the expected conversation, as in ADK's "add session to eval set".
 """
 
 from __future__ import annotations
@@ -93,8 +93,9 @@ def detect(head: Head) -> str | None:
         return DIALECT if any(is_eval_case(to_snake(each, EVAL_CASE)) for each in cases[:3]) else ""
     scenarios = record.get("scenarios")
     scenario = scenarios[0] if isinstance(scenarios, list) and scenarios else None
-    told = isinstance(scenario, dict) and {"starting_prompt", "startingPrompt"} & scenario.keys()
-    return "scenarios" if told else None
+    # `scenarios` alone is too common a key to claim a file by.
+    is_simulated = isinstance(scenario, dict) and {"starting_prompt", "startingPrompt"} & scenario.keys()
+    return "scenarios" if is_simulated else None
 
 
 def _load(row: Any) -> Sample:
@@ -110,6 +111,7 @@ def _load(row: Any) -> Sample:
     expected = expected_from(conversation) if conversation is not None else None
     extra = {key: value for key, value in case.items() if key not in _KNOWN and value is not None}
     if conversation is None and done is None and scenario is None and extra:
+        # Its content is under keys that we do not know: reading it as an empty case would hide that.
         raise ReadError(
             f"an eval case has neither conversation nor conversation_scenario, but {', '.join(extra)[:80]}",
             remedy="the file may come from another program that resembles ADK",
@@ -149,7 +151,7 @@ def _conversations(case: dict[str, Any]) -> tuple[list[Any] | None, list[Any] | 
         key: list_of(case[key], key) for key in ("conversation", "actual_conversation") if case.get(key) is not None
     }
     conversation, done = given.get("conversation"), given.get("actual_conversation")
-    # There the recorded run is the only conversation.
+    # In trace mode, the recorded run is the only conversation.
     if done is None and case.get("eval_mode") == TRACE:
         return None, conversation
     return conversation, done
@@ -163,6 +165,7 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     case = sample.case or Case()
     kept = case.extra.get(ADK, {})
     row: dict[str, Any] = {"eval_id": sample.id}
+    # ADK accepts a conversation or a scenario, never both.
     if sample.expected is None and "scenario" in kept and case.question is not None:
         row["conversation_scenario"] = {
             "starting_prompt": case.question,
@@ -176,12 +179,13 @@ def _dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
         row["session_input"] = {"app_name": case.agent, "user_id": "user", "state": {}}
     if case.expected_state is not None:
         row["final_session_state"] = case.expected_state
+    # Values that were read win over those made above.
     row.update({key: value for key, value in kept.items() if key in (*_KEPT, "final_session_state")})
     return {**row, **sample.extra.get(NAME, {})}
 
 
-def _expectation(told: Sample, sample: Sample) -> Sample:
-    """A sample reduced to what a case states; what was done has its own formats, unless the case brought it along."""
+def _expectation(actual: Sample, sample: Sample) -> Sample:
+    """A sample reduced to what a case states. What was done belongs in other formats, unless the case came with it."""
     return msgspec.structs.replace(sample, trajectory=sample.trajectory if _is_traced(sample) else None, scores=())
 
 
@@ -189,11 +193,11 @@ load, dump = carry_rest(_load, _dump, CARRIER, _expectation, residual)
 
 
 def _conversation(sample: Sample) -> list[dict[str, Any]]:
-    """The expected invocations: as stated, else from the case's words, else what was done."""
+    """The expected invocations: as stated, else made from the case's question and reference, else what was done."""
     traced = _is_traced(sample) and sample.expected is None
     stated = (sample.trajectory if traced else None) or sample.expected or _turn_in_words(sample.case)
     stated = stated or sample.trajectory or Trajectory()
-    # What was done is written as events, with all it has; what is expected in ADK's short form.
+    # What was done is written as events, in full; what is expected in ADK's short form.
     plain = traced or stated is not sample.trajectory
     return [row for _, row in invocations_to(stated, plain=plain)]
 
@@ -227,6 +231,7 @@ def _parts(value: Any, path: Path) -> tuple[RunHeader, list[Callable[[], Any]]]:
     """Header and cases of every shape that eval sets have had. A case is a function that returns it or raises."""
     name = path.name.split(".")[0]
     if isinstance(value, list) and any(isinstance(each, dict) and "query" in each for each in value):
+        # Neither the turns nor their list has a name, so the case is named after its file.
         return RunHeader(task=name), [lambda: {"eval_id": name, "conversation": conversation_from(value)}]
     if isinstance(value, list) and any(isinstance(each, dict) and "data" in each for each in value):
         return RunHeader(task=name), [partial(case_from, each) for each in value]
@@ -250,6 +255,7 @@ def _itself(case: Any) -> Any:
 
 
 def _scenario(name: str, scenario: Any) -> dict[str, Any]:
+    # No schema of nested keys: a scenario has only its own keys, no objects of data.
     return {"eval_id": name, "conversation_scenario": to_snake(mapping(scenario, "a scenario"), {})}
 
 

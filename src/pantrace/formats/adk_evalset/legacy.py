@@ -1,4 +1,4 @@
-"""The lists that were eval sets before ADK had a model for them: turns, and named cases of turns."""
+"""Eval sets from before ADK had a model for them: lists of turns, and lists of named cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _USE = {"tool_name", "tool_input", "mock_tool_output"}
 
 
 def case_from(old: Any) -> dict[str, Any]:
-    """One named case as an eval case of today."""
+    """One named case as an eval case of the current shape."""
     if not isinstance(old, dict):
         raise ReadError("not an eval case: no object")
     row: dict[str, Any] = {
@@ -25,6 +25,7 @@ def case_from(old: Any) -> dict[str, Any]:
             "user_id": given.get("user_id", ""),
             "state": given.get("state", {}),
         }
+        # ADK refuses unknown fields in `session_input`.
         if rest := {key: value for key, value in given.items() if key not in row["session_input"]}:
             row["initial_session"] = rest
     rest = {key: value for key, value in old.items() if key not in ("name", "data", "initial_session")}
@@ -42,7 +43,9 @@ def _turn(old: Any, place: str) -> dict[str, Any]:
         raise ReadError("not a turn of an eval case: it has no query", place=place)
     row: dict[str, Any] = {key: value for key, value in old.items() if key not in _TURN}
     row["user_content"] = {"role": "user", "parts": [{"text": old["query"]}]}
-    used, told = (list_of(old.get(key), key) for key in ("expected_tool_use", "expected_intermediate_agent_responses"))
+    used, replies = (
+        list_of(old.get(key), key) for key in ("expected_tool_use", "expected_intermediate_agent_responses")
+    )
     row["intermediate_data"] = {
         "tool_uses": [_use(each, place) for each in used],
         "tool_responses": [
@@ -50,15 +53,15 @@ def _turn(old: Any, place: str) -> dict[str, Any]:
             for each in used
             if isinstance(each, dict) and "mock_tool_output" in each
         ],
-        "intermediate_responses": [_response(each) for each in told],
+        "intermediate_responses": [_response(each) for each in replies],
     }
     if any(isinstance(each, dict) and not each.keys() <= _USE for each in used):
-        # It has keys that today's shape has no place for: kept whole, as it was.
+        # The current shape has no place for these keys, so the list is also kept as it was.
         row["expected_tool_use"] = used
     if not all(
-        isinstance(each, str) or (isinstance(each, dict) and each.keys() <= {"author", "text"}) for each in told
+        isinstance(each, str) or (isinstance(each, dict) and each.keys() <= {"author", "text"}) for each in replies
     ):
-        row["expected_intermediate_agent_responses"] = told
+        row["expected_intermediate_agent_responses"] = replies
     if old.get("reference") is not None:
         row["final_response"] = {"role": "model", "parts": [{"text": old["reference"]}]}
     return row
@@ -73,13 +76,14 @@ def _use(use: Any, place: str) -> dict[str, Any]:
     return {"name": use["tool_name"], "args": use.get("tool_input") or {}}
 
 
-def _response(told: Any) -> list[Any]:
+def _response(reply: Any) -> list[Any]:
     """An intermediate response as author and parts; some sets state only the text."""
-    if isinstance(told, dict):
-        said = told.get("text")
-        return [told.get("author") or told.get("agent") or "", [{"text": said}] if said is not None else []]
-    return ["", [{"text": told}]]
+    if isinstance(reply, dict):
+        text = reply.get("text")
+        return [reply.get("author") or reply.get("agent") or "", [{"text": text}] if text is not None else []]
+    return ["", [{"text": reply}]]
 
 
 def _answer(value: Any) -> dict[str, Any]:
+    # A function response of ADK is always an object.
     return value if isinstance(value, dict) else {"output": value}

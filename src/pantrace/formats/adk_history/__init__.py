@@ -3,8 +3,8 @@
 Spec: the models of google-adk 0.5 to 2.13 (EvalSetResult); the ADK evaluation guide of pantrace.
 Detect: `eval_case_results` beside an eval set or result id, in snake_case or camelCase; a JSON string that holds such
 JSON (up to 1.21); a directory whose JSON files are all of this kind.
-Lost: nothing; what ADK has no field for rides in `custom_metadata.pantrace` of an event or in a key `pantrace` of the
-case, which ADK's loader passes over.
+Lost: nothing; data that ADK has no field for is kept in `custom_metadata.pantrace` of an event or under a key
+`pantrace` of the case, which ADK's loader ignores.
 """
 
 from __future__ import annotations
@@ -91,10 +91,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 def header_from(row: dict[str, Any]) -> RunHeader:
     """The header of an EvalSetResult, without its cases."""
     name, set_id, created = row.get("eval_set_result_id"), row.get("eval_set_id"), row.get("creation_timestamp")
-    # google-adk names a result <app>_<eval set>_<time>: the only place where the app stands.
+    # google-adk names a result <app>_<eval set>_<time>; the app's name occurs nowhere else.
     ending = f"_{set_id}_{created}"
     known = {"eval_set_result_id", "eval_set_result_name", "eval_set_id", "creation_timestamp", CARRIER}
     rest = rest_of(row, known)
+    # 0 means "unknown" in the model, but the file is written back with what it had.
     if created == 0:
         rest["creation_timestamp"] = created
     header = RunHeader(
@@ -113,7 +114,7 @@ def load_case(found: Document, number: int, epoch: int | None) -> Sample:
     case = found.case(number - 1)
     try:
         sample = load(case) if isinstance(case, CaseResult) else checked_types(load(case))
-    # Readable by type, but not without loss: read it again with all keys and nulls.
+    # The typed record would lose something: read the case again with all its keys and nulls.
     except Unusual:
         sample = checked_types(load(found.plain_case(number - 1)))
     return msgspec.structs.replace(sample, epoch=epoch) if epoch is not None and sample.epoch is None else sample
@@ -152,7 +153,7 @@ def _open_directory(folder: Path, on_broken: OnBroken) -> Run:
         same_set = len({each.header.get("eval_set_id") for each in groups}) == 1
         header = RunHeader(name=folder.name, task=header.task if same_set else None, agent=header.agent)
     if further:
-        # A run has one header: those of the other files stand beside it.
+        # A run has one header, so those of the other files are kept beside it.
         header = msgspec.structs.replace(header, extra={NAME: {**header.extra.get(NAME, {}), "files": further}})
     return with_samples(msgspec.structs.replace(header, source=source), samples())
 

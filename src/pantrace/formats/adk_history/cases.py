@@ -61,7 +61,7 @@ _KNOWN = {
 }
 _RESULTS = {"session_details", "eval_metric_result_per_invocation", "overall_eval_metric_results", FINAL_STATUS}
 _ACTUAL = "actual_invocations"
-"""Where the invocations of a case are kept in which nothing was said."""
+"""Where invocations without any content are kept."""
 _BLOCK = set(Block.__struct_fields__)
 _BESIDE = "beside_invocations"
 """Where keys are kept that stand beside an invocation and its results."""
@@ -73,12 +73,12 @@ _LIMITS = {"LlmCallsLimitExceededError"}
 
 def _load(row: Any) -> Sample:
     if isinstance(row, CaseResult):
-        # Decoded by type, it is no object from which the frame could take what is carried.
+        # A typed record is not a dictionary, so the frame cannot take the carried data out of it.
         sample = _sample(row, MAKER)
         return apply_difference(sample, row.pantrace) if row.pantrace else sample
     if not isinstance(row, dict):
         raise ReadError("not a case of an eval history: no object")
-    # Asked before the keys are converted: a criterion of trpc-agent-go has tools' names among its keys.
+    # Checked before the keys are converted: a criterion of trpc-agent-go has names of tools among its keys.
     worded = trpc.is_status(row.get("finalEvalStatus", row.get("final_eval_status")))
     case = to_snake(row, TRPC_RESULT if worded else CASE_RESULT)
     if "eval_id" not in case or not _RESULTS & case.keys():
@@ -99,7 +99,7 @@ def _sample(case: Fields, maker: Maker) -> Sample:
     expected, placed = _expected(blocks)
     overall = metrics_in(case.overall_eval_metric_results, "overall_eval_metric_results")
     named = {metric.metric_name for metric in overall}
-    # Deprecated, and still the only place of some metrics: it counts where the newer list lacks one.
+    # This list is deprecated, but some metrics occur only here: it fills in what the newer list lacks.
     pairs = [metric for metric in pairs_from(case.eval_metric_results) if metric.metric_name not in named]
     per_invocation = [metrics_in(block.eval_metric_results, "eval_metric_results") for block in blocks]
     scores = scores_from([*overall, *pairs], per_invocation, maker)
@@ -183,7 +183,7 @@ def _with_recorded(
                 raise Unusual
             keys = ("user_content", "final_response", "intermediate_data")
             recorded = {key: raw[key] for key in keys if raw.get(key) is not None}
-            # google-adk derives these from the events; a file that says otherwise must be written back as it was.
+            # google-adk derives these from the events; a file with other values must be written back as it was.
             invocation = with_notes(invocation, {"recorded": recorded})
         found.append(invocation)
     return tuple(found)
@@ -223,20 +223,20 @@ def _error(case: Fields) -> str | None:
 
 def _outcome(case: Fields, trajectory: Trajectory, maker: Maker, *, scored: bool) -> Outcome | None:
     status = status_number(case.final_eval_status)
-    told = _error(case)
+    stated = _error(case)
     if status == 2 and not scored:
-        # Inference failed: ADK says so only by an error event and empty lists of results.
+        # Inference failed: ADK shows this only by an error event and empty lists of results.
         error = next((step.error for step in reversed(trajectory.steps) if step.error is not None), None)
         reason = ": ".join(part for part in (error.kind, error.message) if part) if error is not None else None
         # A runaway loop is stopped by a limit, which is not the same as a crash.
         limited = error is not None and error.kind in _LIMITS
-        reason = told or reason or f"{maker.name} could not run the case"
+        reason = stated or reason or f"{maker.name} could not run the case"
         return Outcome(status="limit" if limited else "error", reason=reason)
-    # No status is not a failure.
+    # A missing status is not a failure.
     if status is None and case.final_eval_status is None:
         return None
     word = {1: "passed", 2: "failed"}.get(status or 0, "unscored")
-    return Outcome(status=word, reason=told)  # type: ignore[arg-type]
+    return Outcome(status=word, reason=stated)  # type: ignore[arg-type]
 
 
 def _extra(
@@ -247,9 +247,9 @@ def _extra(
     if trajectory is None and any(actual := [block.actual_invocation or {} for block in blocks]):
         if any(isinstance(each, Schema) for each in actual):
             raise Unusual
-        # Without a trajectory there is no place for them, and they must not get lost.
+        # Without a trajectory the model has no place for them.
         extra[_ACTUAL] = actual
-    # Decoded by type, a block has no other keys.
+    # A typed block cannot have unknown keys.
     beside = [unknown_keys(block, _BLOCK) if isinstance(block, dict) else {} for block in blocks]
     if any(beside):
         extra[_BESIDE] = beside
@@ -317,7 +317,7 @@ def _verdict(sample: Sample) -> tuple[tuple[Score, ...], int]:
 
 def _blocks(sample: Sample, absent: list[str], silent: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The per-invocation results: what was done, what was expected, and the scores of each."""
-    # Without a session the invocations are all that tells what happened, in the lists in which they were read.
+    # Without a session, only the invocations say what happened; they are written as the lists that were read.
     plain = bool({"session_details", "events"} & set(absent))
     done = [row for _, row in invocations_to(sample.trajectory, plain=plain)] if sample.trajectory else silent
     wanted = _expected_by_block(sample)

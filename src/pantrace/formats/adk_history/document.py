@@ -23,7 +23,7 @@ IDS = ("eval_set_result_id", "eval_set_result_name", "eval_set_id")
 
 
 class _Usual(msgspec.Struct, forbid_unknown_fields=True):
-    """The document as ADK writes it; any other takes a slower path that knows camelCase and keeps unknown keys."""
+    """The document as ADK writes it. Any other takes a slower path, which knows camelCase and keeps unknown keys."""
 
     eval_set_result_id: str
     eval_set_id: str
@@ -40,7 +40,7 @@ _START = re.compile(
     rb'^\s*"?\s*\{(?:\s|\\n|\\t|\\r)*(?:[^{}\[\]]{0,2000}?)\\?"(?:eval_set_result_id|evalSetResultId)\\?"'
 )
 _WORDED = re.compile(rb'"final_eval_status"\s*:\s*"(?:passed|failed|not_evaluated|unknown)"')
-# Cases are decoded one by one; to count repetitions, only their ids are needed before.
+# Cases are decoded one by one, but repetitions must be counted before: for that their ids are enough.
 _ID = re.compile(rb'"eval_?[iI]d"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -51,9 +51,8 @@ class Document:
     header: dict[str, Any]
     """All but the cases, in snake_case."""
     cases: list[Any]
-    """Each case as JSON text, or decoded where only the patient decoder could read the file. The text is cut into cases
-    first and each is decoded when it is asked for: that is quicker than to decode all at once, as the collector never
-    sees more than one of them."""
+    """Each case as JSON text, or decoded if only the lenient decoder could read the file. Decoding each case when it is
+    needed is faster than decoding all at once: the garbage collector never sees more than one of them."""
     variant: str
 
     def case(self, number: int) -> Any:
@@ -63,7 +62,7 @@ class Document:
                 case = _CASE(self.cases[number])
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return self.plain_case(number)
-            # Without a session, what stands in the invocations is all there is, and is read with its nulls.
+            # Without a session, the invocations are all there is, and are read with their nulls.
             if case.session_details is not None and case.eval_id is not None:
                 return case
         return self.plain_case(number)
@@ -92,7 +91,7 @@ class Document:
 
 def _case_id(raw: Any) -> str | None:
     if not isinstance(raw, dict):
-        # The id stands in front of everything that could hold a key of the same name.
+        # The id comes before everything that could hold a key of the same name.
         found = _ID.search(bytes(raw)[:4096])
         raw = {"eval_id": decode(found[1])} if found is not None else {}
     name = raw.get("eval_id", raw.get("evalId"))
@@ -134,7 +133,7 @@ def _unusual(path: Path, data: bytes, variant: str) -> Document:
     try:
         fields: dict[str, Any] = dict(_FIELDS(data))
         decoded = {key: decode(value) for key, value in fields.items() if snake(key) != "eval_case_results"}
-        # Still not decoded: one case is handled at a time here as well.
+        # The cases stay undecoded here as well, so that only one is in memory at a time.
         cases: Any = next((_LIST(fields[key]) for key in fields if snake(key) == "eval_case_results"), None)
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:

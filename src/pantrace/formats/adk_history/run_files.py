@@ -22,7 +22,7 @@ class Group:
     """The files of one run, in the order in which they were written."""
 
     headers: list[dict[str, Any]]
-    """Those of the files, without nulls."""
+    """The headers of the files, without nulls."""
     created: float
     ended: float
     paths: list[Path] = field(default_factory=list)
@@ -38,8 +38,8 @@ class Group:
 
 
 def group_files(paths: list[Path], on_broken: OnBroken) -> list[Group]:
-    """The runs of a directory in order of time. Files with one case each are one run if they share the eval set, are
-    close in time, and repeat no case; any other file is a run by itself."""
+    """The runs of a directory in order of time. Files with one case each form one run if they share the eval set, are
+    close in time, and repeat no case; any other file is a run of its own."""
     found: list[tuple[float, Path, dict[str, Any], list[str]]] = []
     for path in paths:
         try:
@@ -48,6 +48,7 @@ def group_files(paths: list[Path], on_broken: OnBroken) -> list[Group]:
             on_broken(error)
             continue
         created = opened.header.get("creation_timestamp")
+        # Files without a time come first, and are never close to one that has a time.
         moment = float(created) if isinstance(created, (int, float)) else 0.0
         found.append((moment, path, opened.header, [name for name in opened.ids() if name is not None]))
     groups: list[Group] = []

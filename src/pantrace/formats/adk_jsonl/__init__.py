@@ -2,7 +2,7 @@
 
 Spec: the ADK evaluation guide of pantrace, "What We Extract to JSONL".
 Detect: `question_id` beside `final_session_state` or `extracted_data`; also the older CSV with the same columns.
-Lost: nothing; what a row has no key for stands in its key `pantrace`.
+Lost: nothing; data that a row has no key for is kept under its key `pantrace`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .line import decode_line
 from .rows import NAME, SEAL, Options, dump, load
 
 _MARKS = frozenset({"final_session_state", "extracted_data", "session_trace", "ADK_USER_ID"})
-"""Keys beside the question's id; one of them stands at the beginning of a row, however long its columns are."""
+"""Keys beside the question's id; one of them is near the beginning of a row, however long its columns are."""
 
 
 def detect(head: Head) -> str | None:
@@ -72,7 +72,7 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
 
 
 def load_row(row: Any) -> Sample:
-    """The sample of a row; its types are checked unless its session was decoded by type."""
+    """The sample of a row. A session that was decoded by type is not checked again."""
     sample = load(row)
     is_typed = isinstance(row.get("final_session_state"), Session) and CARRIER not in row
     return sample if is_typed else checked_types(sample)
@@ -90,6 +90,7 @@ def _rows(
         return
     # Python's default of 128 kB is less than one session.
     csv.field_size_limit(1 << 30)
+    # newline="": the csv module itself must see the line breaks inside quoted cells.
     text = io.StringIO(files.read_all(path).decode("utf-8", "replace"), newline="")
     try:
         for number, row in enumerate(csv.DictReader(text), 1):
@@ -104,8 +105,9 @@ def _cell(text: Any) -> Any:
         try:
             return decode(text.encode("utf-8", "surrogatepass"))
         except ReadError:
+            # A text that only looks like JSON: a prompt may begin with a bracket.
             return text
-    # CSV has no null: an empty cell is all there is.
+    # CSV has no null; an empty cell is the closest thing.
     return None if text == "" else text
 
 

@@ -1,5 +1,4 @@
-"""What `extracted_data` declares, read back: agents, their tools and instructions, and values that nothing else
-holds."""
+"""What `extracted_data` declares, read back: agents, their tools and instructions, and values found nowhere else."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from .extracted import RESERVED
 
 def agents_from(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ...]:
     """The agents that our writer declared, else those that the trajectory shows."""
-    # Tools are declared once for all agents, which name those that they have.
+    # Tools are declared once for all agents; each agent lists its own by name.
     declared: dict[str, Tool] = {}
     for group in list_of(data.get("tool_declarations"), "tool_declarations"):
         functions = (mapping(group, "a group of tool_declarations") or {}).get("function_declarations")
@@ -35,6 +34,7 @@ def agents_from(data: dict[str, Any], trajectory: Trajectory) -> tuple[Agent, ..
                 parent=text(row.get("parent"), "an agent's parent"),
                 instructions=text(instructions.get(name), "an agent's instructions"),
                 tools=tuple(declared.get(tool, Tool(name=tool)) for tool in tools)
+                # Without a list the agent's tools are unknown, which is not the same as having none.
                 if row.get("tools") is not None
                 else None,
             )

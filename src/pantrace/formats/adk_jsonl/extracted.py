@@ -52,6 +52,7 @@ RESERVED = (
 def contents_of(trajectory: Trajectory | None) -> list[dict[str, Any]]:
     """The conversation up to the last prompt, with all texts of a turn joined; its answer is the response."""
     turns = [turn for turn in merged_turns(trajectory) if turn.text] if trajectory is not None else []
+    # The last answer is the row's response, so it must not be part of the request.
     while turns and turns[-1].role != "user":
         turns.pop()
     return [{"role": "user" if turn.role == "user" else "model", "parts": [{"text": turn.text}]} for turn in turns]
@@ -60,6 +61,7 @@ def contents_of(trajectory: Trajectory | None) -> list[dict[str, Any]]:
 def extracted_data(sample: Sample, descriptions: Mapping[str, str]) -> dict[str, Any]:
     """All keys of the document in its order, then ours, then the state variables that overwrite none of them."""
     trajectory = sample.trajectory or Trajectory()
+    # Copied steps were paid for in another session.
     calls = [step for step in trajectory.steps if step.usage is not None and step.kind != "copied"]
     pairs = call_pairs(trajectory)
     data: dict[str, Any] = {
@@ -129,13 +131,13 @@ def _declarations(
         tools.setdefault(pair.call.name, Tool(name=pair.call.name))
     functions = []
     for tool in tools.values():
-        said = {
+        fields = {
             "name": tool.name,
             "description": tool.description or descriptions.get(tool.name),
             "parameters": tool.parameters,
         }
         # The original writes "Tool: NAME" where it knows no description; here it is left out.
-        functions.append(present(said))
+        functions.append(present(fields))
     return [{"function_declarations": functions}] if functions else []
 
 
@@ -195,7 +197,8 @@ def tool_descriptions(path: str) -> Mapping[str, str]:
     tools = value.get("tools", value) if isinstance(value, dict) else None
     if not isinstance(tools, dict):
         raise UsageError(f"tool_descriptions: {path} holds no object of names and descriptions")
-    return {name: said for name, each in tools.items() if not name.startswith("_") and (said := _description(each))}
+    # Keys like "_comment" hold notes for people.
+    return {name: text for name, each in tools.items() if not name.startswith("_") and (text := _description(each))}
 
 
 def _description(value: Any) -> str | None:

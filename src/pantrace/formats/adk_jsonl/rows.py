@@ -41,9 +41,9 @@ from .spans import invocations_in, is_measured, latency_of, summary_of, trace_of
 
 NAME = "adk-jsonl"
 SEAL = "pantrace_seal"
-"""The column with which our writer says that it made the derived ones."""
+"""The column in which our writer stores the checksum of the columns it derived."""
 _UNSEALED = -1
-"""In its place: the row is somebody else's, and we only keep something beside it."""
+"""Instead of a checksum: another program wrote the row, and we only added something to it."""
 
 _DERIVED = {
     "request",
@@ -57,7 +57,7 @@ _DERIVED = {
     "invocations",
     "expected_trajectory",
 }
-"""Columns that our writer makes of the rest of a sample; the seal says whether they still are as it made them."""
+"""Columns that our writer derives from the rest of a sample; the seal shows whether they were edited since."""
 _FIELDS = _DERIVED | {
     "question_id",
     "session_id",
@@ -77,7 +77,7 @@ _USUAL = {
     "missing_information": {"boolean": False},
     "status": {"boolean": "success"},
 }
-"""What the original writes where it knows nothing."""
+"""What the original converter writes where it has no data."""
 
 
 class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,11 +86,11 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tool_descriptions: str | None = None
     """A JSON file of tool names and descriptions, for sources that declare no tools."""
     anew: bool = False
-    """Make every column anew from the session, also those of rows that were read from this format."""
+    """Compute every column from the session, also for rows that were read from this format."""
 
 
 def _is_ours(row: dict[str, Any]) -> bool:
-    """Whether our writer made the row, and did not only repeat one with something kept beside it."""
+    """Whether our writer made the row, rather than adding something to a row of another program."""
     return CARRIER in row and row.get(SEAL) != _UNSEALED
 
 
@@ -109,13 +109,13 @@ def _load(row: Any) -> Sample:
 
 
 def _extra(row: dict[str, Any]) -> dict[str, Any]:
-    """What a row holds beside its session. Columns of another program are kept whole: it derives them by its own rules,
+    """What a row holds beside its session. Columns of another program are all kept: it derives them by its own rules,
     so an unknown key cannot be told from a derived one."""
-    if _is_ours(row) and row.get(SEAL) in (None, _seal(row)):  # rows of ours had no seal at first
+    if _is_ours(row) and row.get(SEAL) in (None, _seal(row)):  # our first rows had no seal
         return _underived_columns(row)
     whole = {key: value for key, value in row.items() if key not in ("question_id", CARRIER, SEAL)}
     if _session_in(row) is not None:
-        # Its place among the columns; what it says is the trajectory.
+        # A null keeps its place among the columns; its content is the trajectory.
         whole["final_session_state"] = None
     extra: dict[str, Any] = {"row": whole}
     if not _is_ours(row) and row.get("base_url") == "simulation" and "final_session_state" in row:
@@ -155,7 +155,7 @@ def _trajectory(row: dict[str, Any], *, ours: bool) -> Trajectory | None:
     data = row.get("extracted_data")
     if ours and isinstance(data, dict):
         trajectory = msgspec.structs.replace(trajectory, agents=agents_from(data, trajectory))
-    # Our own trace is made of events and says nothing that they do not; measured times have their column.
+    # Our own trace is derived from the events and adds nothing to them; measured times have their own column.
     spans = row.get("session_trace")
     if ours and (found := _column(row, "invocations", tuple[Invocation, ...])) is not None:
         trajectory = msgspec.structs.replace(trajectory, invocations=found)
@@ -209,11 +209,10 @@ def _outcome(row: dict[str, Any]) -> Outcome | None:
     status = {"PASSED": "passed", "FAILED": "failed"}.get(str(word))
     if status is None:
         status = "unscored" if word is not None else None
-    said_so = row.get("status")
-    # The original writes "success" for every row, also where inference failed.
-    if isinstance(said_so, dict) and said_so.get("boolean") not in (None, "success"):
-        # Our own writer's word; the original knows only "success".
-        return Outcome(status="error", reason=text(said_so.get("message"), "status.message"))
+    stated = row.get("status")
+    # The original writes "success" in every row, even where inference failed; any other word comes from our writer.
+    if isinstance(stated, dict) and stated.get("boolean") not in (None, "success"):
+        return Outcome(status="error", reason=text(stated.get("message"), "status.message"))
     return Outcome(status=status) if status is not None else None  # type: ignore[arg-type]
 
 
@@ -253,16 +252,16 @@ def _dump(sample: Sample, options: Options) -> dict[str, Any]:
     return row | {CARRIER: [], SEAL: _seal(row)}
 
 
-def _without_row(told: Sample, sample: Sample) -> Sample:
-    """The sample without the row it was read from, if its columns were made anew."""
-    anew = "row" in sample.extra.get(NAME, {}) and "row" not in told.extra.get(NAME, {})
+def _without_row(actual: Sample, sample: Sample) -> Sample:
+    """The sample without the row it was read from, if its columns were computed anew."""
+    anew = "row" in sample.extra.get(NAME, {}) and "row" not in actual.extra.get(NAME, {})
     return msgspec.structs.replace(sample, extra={}) if anew else sample
 
 
 def _take_rest(row: Any) -> tuple[Any, Any]:
     if not isinstance(row, dict) or CARRIER not in row:
         return row, None
-    # Emptied, not taken away: that the key is there tells that the row is ours.
+    # Emptied, not removed: the key shows that the row is ours.
     return {**row, CARRIER: []}, row[CARRIER]
 
 
@@ -292,17 +291,17 @@ def _make_row(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any
     app = app_name(sample)
     answer = final_response(trajectory) if trajectory is not None else None
     spans = extra.pop("session_trace", None) or trace_of(sample, app)
-    told = {"role": "model", "parts": [{"text": answer}]}
+    reply = {"role": "model", "parts": [{"text": answer}]}
     row: dict[str, Any] = {
         "request": {"contents": contents_of(trajectory)},
-        "response": {"candidates": [{"content": told}] if answer is not None else []},
+        "response": {"candidates": [{"content": reply}] if answer is not None else []},
         "question_id": sample.id,
         "session_id": trajectory.id if trajectory is not None else None,
         "base_url": _take(extra, "base_url"),
         "app_name": app,
         "ADK_USER_ID": user_id(sample),
         "status": extra.pop("status", None) or _status(trajectory),
-        # The original makes a new random id at each conversion.
+        # The original makes a new random id at each conversion; ours stays the same, so that outputs can be compared.
         "run_id": extra.pop("run_id", None) or _run_id(sample),
         "agents_evaluated": extra.pop("agents_evaluated", None) or [app],
         "user_inputs": [step_text(step) or "" for step in trajectory.steps if is_prompt(step)] if trajectory else [],
@@ -322,16 +321,17 @@ def _make_row(sample: Sample, stated: dict[str, Any] | None, kept: dict[str, Any
     if isinstance(data, dict):
         row["extracted_data"] |= unknown_values(data, trajectory) | declared_fields(data, app)
     if stated is not None and not isinstance(stated.get("final_response"), str | None):
+        # The live path stores an object if the answer is JSON; deriving it again would make it a text.
         row["final_response"] = stated["final_response"]
     row |= score_columns(sample.scores)
     set_id = sample.case.extra.get("adk", {}).get("eval_set_id") if sample.case is not None else None
     if set_id is not None:
         row["eval_set_id"] = set_id
     if trajectory is not None and trajectory.outcome is not None:
-        # ADK has no word for a run that broke off: it counts as failed there.
+        # ADK has no status for a run that broke off; there it counts as failed.
         words = {"passed": "PASSED", "failed": "FAILED", "error": "FAILED", "limit": "FAILED"}
         row["final_eval_status"] = words.get(trajectory.outcome.status, "NOT_EVALUATED")
-    # Measured times: events alone cannot tell them, as they are stamped before a request is sent.
+    # Events cannot give these times: ADK stamps them before a request is sent.
     if trajectory is not None and trajectory.invocations:
         row["invocations"] = to_plain(trajectory.invocations)
     if sample.expected is not None:

@@ -20,8 +20,9 @@ def scores_from(row: dict[str, Any]) -> list[Score]:
             continue
         name = key.removeprefix("adk_score.")
         status = row.get(f"adk_status.{name}")
-        # Null for a metric that was not evaluated: never a zero.
+        # A metric that was not evaluated is null here, and must not become a zero.
         worth = value if isinstance(value, (int, float)) else None
+        # `passed` cannot tell these two apart, so the word itself is kept for the way back.
         extra = {"adk-history": {"eval_status": status}} if status in ("NOT_EVALUATED", "INFORMATIONAL") else {}
         scores.append(
             Score(
@@ -41,7 +42,7 @@ def scores_from(row: dict[str, Any]) -> list[Score]:
 
 
 def score_columns(scores: Iterable[Score]) -> dict[str, Any]:
-    """The columns of scores: all values first, then what else is known of each."""
+    """The columns of scores: all values first, then what else is known about each."""
     metrics = [(score, metric_to(score)) for score in scores]
     columns: dict[str, Any] = {f"adk_score.{score.name}": metric["score"] for score, metric in metrics}
     for score, metric in metrics:

@@ -1,4 +1,4 @@
-"""Spans: a trace made of a trajectory with measured times only, and measured durations read from a real trace."""
+"""Spans: a trace derived from a trajectory, with measured times only, and durations read from a recorded trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pantrace.wire.time_spans import union, without
 Span = dict[str, Any]
 
 MADE = "pantrace.made_from"
-"""An attribute of invocations in traces that were made by us of events, to tell them from recorded ones."""
+"""Marks invocations in traces that we derived from events, to tell them from recorded ones."""
 
 
 def _digits(text: str, count: int) -> str:
@@ -40,6 +40,7 @@ def trace_of(sample: Sample, app: str) -> list[Span]:
     session = trajectory.id or sample.id
     measured = {each.id: each for each in trajectory.invocations}
     pairs: dict[int, list[CallPair]] = {}
+    # By object identity: steps need not have ids, and ids may repeat.
     for pair in call_pairs(trajectory, agent_only=False):
         pairs.setdefault(id(pair.step), []).append(pair)
     spans: list[Span] = []
@@ -114,7 +115,7 @@ def _model_call(step: Step) -> dict[str, Any]:
         "gcp.vertex.agent.llm_response": _json({"usage_metadata": gemini.usage_to(usage, ADK)}) if usage else None,
         "error.type": (step.error.kind or "error") if step.error else None,
     }
-    # The model is told even if nobody knows it: google-adk's own spans always have the key.
+    # The model's key is written even if it is null: google-adk's own spans always have it.
     return {"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": step.model, **present(optional)}
 
 
@@ -145,6 +146,7 @@ def latency_of(spans: Iterable[Span]) -> list[dict[str, Any]]:
     for span in ordered:
         node = nodes[span.get("span_id")]
         parent = nodes.get(span.get("parent_span_id"))
+        # A span that names itself as its parent would make the tree endless.
         if parent is None or parent is node:
             roots.append(node)
         else:
@@ -163,7 +165,7 @@ def _kind(name: str) -> str:
 
 def summary_of(trajectory: Trajectory) -> list[str]:
     """What happened, in order and with repeats: "agent:X" when X begins to speak, "tool:Z", and "sub-agent:Y" for a
-    transfer to Y or a call of an agent."""
+    transfer to Y or a call to an agent."""
     agents = {agent.name for agent in trajectory.agents}
     found: list[str] = []
     speaking: str | None = None
@@ -174,6 +176,7 @@ def summary_of(trajectory: Trajectory) -> list[str]:
         if step.role != "agent":
             continue
         agent = step.agent or main_agent(trajectory)
+        # After a handover, "sub-agent:X" has already announced the agent.
         if agent not in (speaking, handed):
             found.append(f"agent:{agent}")
         speaking = agent
@@ -194,12 +197,12 @@ def summary_of(trajectory: Trajectory) -> list[str]:
 
 
 def is_measured(spans: Any) -> bool:
-    """Whether a trace was recorded. The original converter invents steps of exactly one second; ours are marked."""
+    """Whether a trace was recorded. The original converter invents spans of exactly one second; ours are marked."""
     if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
         return False
     if any(MADE in attributes for span in spans if isinstance(attributes := span.get("attributes"), dict)):
         return False
-    # Invocations and agents last as long as what is inside them: only that can look invented.
+    # Invocations and agents last as long as their contents, so only the inner spans can give invented times away.
     inner = [span for span in spans if not _is_frame(span)]
     return bool(inner) and not all(_length(span) == 10**9 for span in inner)
 
@@ -221,8 +224,8 @@ def _is_moment(nanoseconds: Any) -> TypeGuard[int]:
 def invocations_in(spans: list[Span], known: set[str]) -> list[Invocation]:
     """Measured invocations of a real trace; `known` are the session's own, not those of agents run as tools.
 
-    Model time is the union of model calls without what is nested in them; tool time is what of the tool calls is no
-    model time."""
+    Model time is the union of model calls without the spans nested in them; tool time is the time in tool calls that is
+    not model time."""
     by_id = {span.get("span_id"): span for span in spans}
     found: list[Invocation] = []
     roots = [span for span in spans if span.get("name") == "invocation" and span.get("parent_span_id") not in by_id]

@@ -38,6 +38,7 @@ def detect(head: Head) -> str | None:
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     """One document with the files that it refers to."""
+    # Not left to the frame, which reads one file: sub-agents may lie in others.
     try:
         row = decode_document(files.read_all(path))
     except ReadError as error:

@@ -1,4 +1,4 @@
-"""Reading ATIF: one document as a sample, each of its steps as one step with the results it saw."""
+"""Reading ATIF: one document becomes a sample; each of its steps becomes one step, with the results of its calls."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def trajectory_from(raw: Any) -> Trajectory:
     taken = {"steps", "subagent_trajectories", *(("agent",) if isinstance(agent, dict) else ())}
     if isinstance(totals, dict):
         taken.add("final_metrics")
+    # `trajectory_id` came with 1.7; before, a document had only `session_id`.
     name = raw.get("trajectory_id") or raw.get("session_id")
+    # One id of the model stands for both keys: if both are there and equal, only a note can tell when writing.
     twice = (
         {"trajectory_id": name}
         if name is not None and name == raw.get("session_id") == raw.get("trajectory_id")
@@ -119,6 +121,7 @@ def _started_trajectories(step: Step) -> list[tuple[str, str | None]]:
         for part in step.parts
         if isinstance(part, ToolResult)
         for each in references(part)
+        # Documents before 1.7 refer to a sub-agent by its session.
         for key in ("trajectory_id", "session_id")
         if isinstance(name := each.get(key), str)
     ]
@@ -134,6 +137,7 @@ def references(result: ToolResult) -> list[dict[str, Any]]:
 def _agent(raw: dict[str, Any]) -> Agent:
     tools = raw.get("tool_definitions")
     listed = list_of(tools)
+    # Tools usually have OpenAI's shape; a list with anything else is kept as it is.
     functions = [each.get("function") if isinstance(each, dict) else None for each in listed]
     if isinstance(tools, list) and all(isinstance(each, dict) and "name" in each for each in functions):
         found = tuple(
@@ -171,7 +175,7 @@ def step_from(raw: Any, place: int) -> Step:
         taken.add("tool_calls")
         parts += [CALL.load(each) for each in calls]
         if not calls:
-            # An empty list and none are different JSON, though they mean the same.
+            # An empty list means the same as no list, but the file is written back as it was.
             extra["tool_calls"] = []
     observation = raw.get("observation")
     if isinstance(observation, dict) and isinstance(observation.get("results"), list):
@@ -186,12 +190,14 @@ def step_from(raw: Any, place: int) -> Step:
         given["usage"] = USAGE.load(metrics)
     if raw.get("is_copied_context") is True:
         taken.add("is_copied_context")
+        # Copied context repeats steps of an earlier document, which count there.
         given["kind"] = "copied"
+    # bool is an int in Python, but no effort.
     if isinstance(effort := raw.get("reasoning_effort"), (str, int, float)) and not isinstance(effort, bool):
         taken.add("reasoning_effort")
         given["settings"] = {"reasoning_effort": effort}
     name = raw.get("step_id", place)
-    # Steps are numbered from 1: only a number that differs is worth a note.
+    # Steps are numbered from 1, so only a different number needs a note.
     if name != place or isinstance(name, bool):
         extra["step_id"] = name
     return STEP.load(raw, taken, id=str(name), role=role, parts=tuple(parts), extra=as_extra(NAME, extra), **given)
@@ -223,6 +229,7 @@ def part_from(raw: Any) -> Part:
             return Text(text=text, extra=as_extra(NAME, rest_of(raw, {"type", "text"})))
         case {"type": "image" | "audio", "source": {"path": str(path)}}:
             mine = as_extra(NAME, {"part": rest} if (rest := rest_of(raw, {"type", "source"})) else {})
+            # Our own writer puts data that has no file into a data URI.
             if (inline := split_data_uri(path)) is not None:
                 return SOURCE.load(raw["source"], {"path"}, data=inline[1], extra=mine)
             return SOURCE.load(raw["source"], extra=mine)

@@ -18,7 +18,7 @@ from .read import references
 
 _MARK = b'"trajectory_path"'
 _MOST = 200
-"""So many files of a folder are looked into for one that refers to another."""
+"""How many files of a folder are searched at most for one that refers to another."""
 
 
 def resolve(sample: Sample, path: Path, load: Load, on_broken: OnBroken) -> Sample:
@@ -61,7 +61,7 @@ def _read(path: Path, load: Load, on_broken: OnBroken) -> Trajectory | None:
 def owner(path: Path) -> Path | None:
     """The document that refers to a file as its sub-agent's trajectory."""
     name = path.name.encode()
-    # Only the referring document names its parts; there is no index.
+    # A sub-agent's document does not name its parent, so the other files are searched for its name.
     for number, other in enumerate(sorted(path.parent.glob("*.json"))):
         if number == _MOST:
             break
@@ -72,7 +72,7 @@ def owner(path: Path) -> Path | None:
 
 def _refers(path: Path, name: bytes) -> bool:
     try:
-        with listening(None):  # it is only looked into
+        with listening(None):  # a search, which must not count as reading the file
             data = files.read_all(path)
     except ReadError:
         return False

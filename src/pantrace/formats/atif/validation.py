@@ -1,4 +1,4 @@
-"""Validation: what Harbor's models refuse, by version."""
+"""Validation: what Harbor's models refuse."""
 
 from __future__ import annotations
 
@@ -66,12 +66,13 @@ def _step(step: dict[str, Any], place: int) -> Iterator[Violation]:
         for key in _AGENTS_ONLY:
             if step.get(key) is not None:
                 yield error("is allowed in steps of the agent only", f"{where}.{key}")
-    # The step says itself that no model was asked.
+    # The step itself says that no model was called.
     if step.get("llm_call_count") == 0:
         for key in ("metrics", "reasoning_content"):
             if step.get(key) is not None:
                 yield error("is not allowed where no model was called", f"{where}.{key}")
     calls = step.get("tool_calls")
+    # Harbor looks for a result's call in the same step only.
     known = {
         str(call.get("tool_call_id"))
         for call in (calls if isinstance(calls, list) else ())
@@ -84,8 +85,9 @@ def _step(step: dict[str, Any], place: int) -> Iterator[Violation]:
             continue
         spot = f"{where}.observation.results[{number}]"
         if result.get("source_call_id") is not None and str(result["source_call_id"]) not in known:
-            yield error("is no call of this step", f"{spot}.source_call_id")
+            yield error("does not match any call in this step", f"{spot}.source_call_id")
         for each in result.get("subagent_trajectory_ref") or ():
             if isinstance(each, dict) and not (each.get("trajectory_id") or each.get("trajectory_path")):
                 message = "names no trajectory; since version 1.7 it needs trajectory_id or trajectory_path"
+                # Only a warning: a reference by session id is valid in 1.6, but Harbor's newest models refuse it.
                 yield warning(message, f"{spot}.subagent_trajectory_ref")

@@ -1,7 +1,7 @@
 """Writing ATIF: a trajectory of any format as a document that Harbor's models accept.
 
-Results are folded into the step of their call, as ATIF demands. Of branches that were given up only the active path is
-told, and notes beside the conversation are not.
+Each result goes into the step of its call, as ATIF requires. Only the active path is written: neither branches that
+were abandoned nor notes beside the conversation have a place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .read import AGENT, CALL, NAME, RESULT, RUN, SOURCE, STEP, TOOL, TOTALS, US
 VERSION = "ATIF-v1.7"
 WITH_SOUND = "ATIF-v1.8"
 _FORMS = ("message", "tool_calls", "observation", "content")
-"""Notes on how a record was told, which are no keys of it."""
+"""Notes on the form of a record; they are not keys of it."""
 
 
 def dump(sample: Sample, options: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def document(trajectory: Trajectory, name: str, *, inside: bool = False) -> dict
     if "schema_version" not in own:
         row["session_id"] = name
     elif row.get("trajectory_id") == own.get("session_id") and "trajectory_id" not in own:
-        row.pop("trajectory_id", None)  # it had the session's only
+        row.pop("trajectory_id", None)  # the document had only a session_id
     if inside:
         row["trajectory_id"] = name
     if trajectory.agents or not own:
@@ -71,7 +71,7 @@ def document(trajectory: Trajectory, name: str, *, inside: bool = False) -> dict
             for child, name in zip(trajectory.children, _child_names(trajectory), strict=True)
         ]
         if row.get("schema_version", VERSION) < VERSION:
-            row["schema_version"] = VERSION  # before it a sub-agent could not stand inside
+            row["schema_version"] = VERSION  # older versions have no embedded sub-agents
     version = WITH_SOUND if b'"type":"audio"' in encode(steps.rows) else VERSION
     return {"schema_version": version, **row}
 
@@ -87,7 +87,7 @@ def _child_names(trajectory: Trajectory) -> list[str]:
 
 def _agent(trajectory: Trajectory) -> dict[str, Any]:
     if not trajectory.agents:
-        # ATIF demands an agent with a name.
+        # ATIF requires an agent with a name.
         names = (step.agent for step in trajectory.steps if step.role == "agent" and step.agent)
         return {"name": next(names, "agent"), "version": _version(trajectory)}
     agent = trajectory.agents[0]
@@ -100,7 +100,7 @@ def _agent(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _version(trajectory: Trajectory) -> str:
-    """The version of the program that recorded the run; ATIF demands one."""
+    """The version of the program that recorded the run; ATIF requires one."""
     producer = trajectory.source.producer if trajectory.source is not None else None
     return (producer or "").rpartition(" ")[2] or "unknown"
 
@@ -113,7 +113,7 @@ def _totals(trajectory: Trajectory, own: dict[str, Any]) -> dict[str, Any] | Non
     if trajectory.usage is not None:
         stated = trajectory.usage.get("") or next(iter(trajectory.usage.values()), None)
         return TOTALS.dump(stated) if len(trajectory.usage) == 1 and stated is not None else _sum_of_steps(trajectory)
-    # A document that came without totals stays without them.
+    # A document that was read without totals is written without them.
     return None if own else _sum_of_steps(trajectory)
 
 
@@ -147,9 +147,9 @@ class _Steps:
                     self.answers.setdefault(id(target), []).append(part)
         for step in steps:
             if step.role != "tool" and step.kind != "note":
-                self._tell(step)
+                self._add(step)
 
-    def _tell(self, step: Step) -> None:
+    def _add(self, step: Step) -> None:
         own = rest_in(step.extra, NAME)
         number = len(self.rows) + 1
         row: dict[str, Any] = {"step_id": own.get("step_id", number), "source": step.role}
@@ -159,7 +159,7 @@ class _Steps:
             row.pop("model_name", None)
         row["message"] = _message(step, own)
         if step.role == "agent" or own:
-            row |= self._done(step, number, own)
+            row |= self._agent_keys(step, number, own)
         if results := [self._result(each, step) for each in self.answers.get(id(step), ())]:
             row["observation"] = {"results": results, **own.get("observation", {})}
         elif "observation" in own:
@@ -168,12 +168,12 @@ class _Steps:
             row["is_copied_context"] = True
         self.rows.append(row)
 
-    def _done(self, step: Step, number: int, own: dict[str, Any]) -> dict[str, Any]:
+    def _agent_keys(self, step: Step, number: int, own: dict[str, Any]) -> dict[str, Any]:
         """The keys that only an agent's step may have."""
         row: dict[str, Any] = {}
         thoughts = [part.text or part.summary for part in step.parts if isinstance(part, Thinking)]
-        if told := [each for each in thoughts if each is not None]:
-            row["reasoning_content"] = "\n\n".join(told)
+        if texts := [each for each in thoughts if each is not None]:
+            row["reasoning_content"] = "\n\n".join(texts)
         acts = [part for part in step.parts if isinstance(part, (ToolCall, Action))]
         if calls := [_call(each, f"call_{number}_{place}") for place, each in enumerate(acts, 1)]:
             row["tool_calls"] = calls
@@ -203,7 +203,7 @@ class _Steps:
 def _message(step: Step, own: dict[str, Any]) -> Any:
     if "message" in own and own["message"] != "parts":
         return own["message"]
-    parts = [told for part in step.parts if (told := _part(part)) is not None]
+    parts = [content for part in step.parts if (content := _part(part)) is not None]
     if own.get("message") == "parts":
         return parts
     match parts:
@@ -238,7 +238,7 @@ def _call(call: ToolCall | Action, name: str) -> dict[str, Any]:
     row = {"tool_call_id": name, **CALL.dump(call)}
     if NAME in call.extra or isinstance(call.arguments, dict):
         return row
-    # ATIF demands an object.
+    # ATIF requires an object.
     return {**row, "arguments": {} if call.arguments is None else {"input": call.arguments}}
 
 

@@ -33,6 +33,7 @@ def detect(head: Head) -> str | None:
     if "loglines" in head.record and isinstance(head.record["loglines"], list):
         return "web export"
     if {"agentType", "toolUseId"} <= head.record.keys() and owner(head.path) is not None:
+        # Claimed, so that it counts as a part of its session and not as an unknown file.
         return "note on a sub-agent"
     for record in head.records:
         if not isinstance(record, dict):
@@ -40,7 +41,7 @@ def detect(head: Head) -> str | None:
         if is_message(record) and {"sessionId", "session_id", "uuid"} & record.keys():
             # A stream spells its keys in snake_case, a session's log in camelCase.
             return "stream" if "session_id" in record else "session"
-        # Redacted copies leave the ids out; the type of a line still is the role of its speaker.
+        # Redacted copies lack the ids, but the type of a line still matches the role of its message.
         kind = record.get("type")
         if kind and is_message(record) and "timestamp" in record and record["message"].get("role", kind) == kind:
             return "session"
@@ -75,6 +76,7 @@ def _with_producer(sample: Sample, source: Source) -> Source:
 
 
 def beside(path: Path) -> Iterable[Path]:
+    # Any neighbour may be the session that this one was forked from.
     return [*agent_files(path), *(file for file in sorted(path.parent.glob("*.jsonl")) if file != path)]
 
 

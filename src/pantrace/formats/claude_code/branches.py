@@ -1,8 +1,8 @@
-"""Branches: which steps the conversation went on from, and which were given up.
+"""Branches: which steps the conversation continued from, and which were abandoned.
 
 Lines form a tree by `parentUuid`, but not every dead end is a branch: results of parallel calls hang on different
-lines, and notes of failed requests are written late. Only where a person went back and asked something else, two
-prompts hang on the same step; the later one counts.
+lines, and notes of failed requests are written late. Two prompts hang on the same step only where a person went back
+and asked something else; the later one counts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .lines import kept_lines
 
 
 def active_path(steps: Sequence[Step]) -> tuple[list[Step], str | None]:
-    """The steps with what compactions replaced and, if a branch was given up, the parents of the active path; and the
-    id of its last step."""
+    """The steps, with what compactions replaced and, if a branch was abandoned, with the parents of the active path;
+    then the id of that path's last step."""
     places = _places(steps)
     named = [kept_lines(step).get("parentUuid") or _raw_parent(step) for step in steps]
     parents = [places.get(each) if isinstance(each, str) else None for each in named]
@@ -31,7 +31,7 @@ def active_path(steps: Sequence[Step]) -> tuple[list[Step], str | None]:
         if place not in given_up:
             found[place] = msgspec.structs.replace(step, parent=before)
             before = step.id or before
-        # Steps that were given up keep their parent, so that the tree stays whole.
+        # Abandoned steps keep their parent, so that the tree stays whole.
         elif (parent := parents[place]) is not None:
             found[place] = msgspec.structs.replace(step, parent=steps[parent].id)
     return found, before
@@ -60,9 +60,9 @@ def _given_up_steps(steps: Sequence[Step], parents: Sequence[int | None]) -> set
         # A parent that comes later would make a ring.
         if parent is not None and parent < place:
             children.setdefault(parent, []).append(place)
-    # From the leaves up: whether a prompt is what comes next behind a step, notes and the like left out.
-    # Results of parallel calls and late `api_error` lines hang on different parents too: a dead end alone is no
-    # given-up branch (seen in 2.1.197).
+    # From the leaves up: whether the next thing after a step is a prompt, notes and the like left out.
+    # Results of parallel calls and late `api_error` lines hang on different parents too, so a dead end alone is not an
+    # abandoned branch (seen in 2.1.197).
     asks = [False] * len(steps)
     for place in reversed(range(len(steps))):
         step = steps[place]
@@ -79,7 +79,7 @@ def _given_up_steps(steps: Sequence[Step], parents: Sequence[int | None]) -> set
 
 
 def _with_replaced(step: Step, before: Sequence[Step]) -> Step:
-    """A compaction with the steps that the model no longer saw; preserved ones it still did."""
+    """A compaction with the steps that the model no longer saw; it still saw preserved ones."""
     if step.kind != "compaction":
         return step
     raw = next((getattr(part, "raw", None) for each in before[-1:] for part in each.parts), None)
@@ -88,6 +88,6 @@ def _with_replaced(step: Step, before: Sequence[Step]) -> Step:
     still = kept.get("uuids") if isinstance(kept, dict) else None
     names = {each for each in still if isinstance(each, str)} if isinstance(still, list) else set()
     gone = [each.id for each in before if each.id is not None and each.id not in names and each.kind != "note"]
-    # The call that made the summary is in no file: what it took is not known, and the sum is only a part.
-    untold = Usage() if isinstance(metadata, dict) and step.usage is None else step.usage
-    return msgspec.structs.replace(step, replaces=tuple(gone), usage=untold)
+    # The call that made the summary is in no file: an empty usage makes the total a lower bound.
+    usage = Usage() if isinstance(metadata, dict) and step.usage is None else step.usage
+    return msgspec.structs.replace(step, replaces=tuple(gone), usage=usage)

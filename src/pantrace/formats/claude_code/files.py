@@ -42,6 +42,7 @@ def with_agents(sample: Sample, path: Path, on_broken: OnBroken) -> Sample:
             child = msgspec.structs.replace(child, extra=kept)
             if isinstance(caller := meta.get("toolUseId"), str):
                 child = msgspec.structs.replace(child, caller=caller)
+            # The note always knows the agent's type, its log does not.
             if isinstance(name := meta.get("agentType"), str):
                 model = child.agents[0].model if child.agents else None
                 child = msgspec.structs.replace(child, agents=(Agent(name=name, model=model),))
@@ -68,6 +69,7 @@ def owner(path: Path) -> Path | None:
         session = path.parent.parent.with_suffix(".jsonl")
         return session if session.is_file() else None
     for record in Head(path).records:
+        # A name with a slash must not lead out of the folder.
         if is_message(record) and isinstance(name := record.get("sessionId"), str) and name == Path(name).name:
             session = path.with_name(f"{name}.jsonl")
             return session if session.is_file() else None
@@ -75,7 +77,7 @@ def owner(path: Path) -> Path | None:
 
 
 def _session_of_stream(path: Path) -> Path | None:
-    """The session beside a stream: both hold the same responses, and the session has the prompts too."""
+    """The session beside a stream: both hold the same responses, but only the session has the prompts."""
     names = (record.get("session_id") for record in Head(path).records if isinstance(record, dict))
     name = next((each for each in names if isinstance(each, str) and each == Path(each).name), None)
     session = path.with_name(f"{name}.jsonl") if name else path

@@ -1,6 +1,6 @@
-"""Neighbours: the session that one was forked from, and copies of it, found among the files of its folder.
+"""Neighbours: the session that this one was forked from, and copies of it, among the files of its folder.
 
-A fork begins with copies of lines and has an id of its own; a file with the same id is a copy that somebody made.
+A fork begins with copied lines and has an id of its own; a file with the same id is a copy that somebody made.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _TIME = re.compile(rb'"timestamp":\s?"([^"]+)"')
 Moments = dict[str, float | None]
 """The times of lines by their ids."""
 _MANY = 256
-"""How many sessions one is compared with at most."""
+"""How many sessions one session is compared with at most."""
 _A_WHILE = 5
-"""Seconds for which a look at the folder is remembered."""
+"""Seconds for which the contents of a folder are cached."""
 
 
 def with_origin(sample: Sample, path: Path) -> Sample:
@@ -46,8 +46,8 @@ def with_origin(sample: Sample, path: Path) -> Sample:
     moment = int(monotonic() / _A_WHILE)
     # Compared without decoding: a project may hold thousands of sessions.
     ours = _moments_in(path, moment)
-    # Forks of one session are alike, too: the one that shares most is the one that was forked, and of those that share
-    # the same the one that went on first.
+    # Forks of one session resemble each other, too. The parent is the session that shares most lines; among equals, the
+    # one that continued first.
     found = [
         (-len(common), since, file)
         for file in _possible_parents(path, first, moment)
@@ -70,21 +70,21 @@ def with_origin(sample: Sample, path: Path) -> Sample:
 def _possible_parents(path: Path, first: Step, moment: int) -> set[Path]:
     """Other sessions beside this one that begin with the same line; if it begins with a compaction, those that contain
     it."""
-    # A project may hold thousands of sessions, and each asks for those like it: the folder is looked through once. For
-    # a while, as a session that has just begun has no line yet.
+    # A project may hold thousands of sessions, and each searches for its parent: the folder is listed once and cached.
+    # Only for a few seconds, because a session that has just begun has no lines yet.
     changed = path.parent.stat().st_mtime_ns
     compacted = first.kind == "note" and any(_is_boundary(part) for part in first.parts)
     found = (file for file in _distinct_sessions(path.parent, changed, moment, first.id, compacted) if file != path)
     own = _session_in(path, moment)
-    # Part of a fork has no line of its own and would look like the older one: the whole of it is compared.
+    # A cut-off copy of a fork may have no lines of its own and would look older: the complete file is compared.
     return {_whole(file, moment) or file for file in islice(found, _MANY) if _session_in(file, moment) != own}
 
 
 def copy_of(path: Path) -> Path | None:
-    """The file beside this one that is of the same session and contains all of its lines; of equal ones, the one that
-    has the session's name."""
+    """The file beside this one that is of the same session and contains all of its lines; among equals, the one named
+    after the session."""
     whole = _whole(path, int(monotonic() / _A_WHILE))
-    # A copy without the logs of the sub-agents does not hold everything.
+    # A file with logs of sub-agents of its own is more than a copy.
     return whole if whole is not None and next(agent_files(path), None) is None else None
 
 
@@ -126,8 +126,8 @@ def _contains(whole: set[bytes], lines: list[bytes]) -> bool:
 
 @lru_cache(_MANY)
 def _session_in(file: Path, moment: int) -> str:
-    """The session that a file holds: the last id on its lines, as versions 1.0 copied what was resumed under its old
-    id; without one the file's name."""
+    """The session that a file holds: the last id on its lines (version 1.0 copied a resumed session under its old id),
+    else the file's name."""
     for line in reversed(_data(file).splitlines()):
         if b'"session' not in line:
             continue
@@ -181,8 +181,8 @@ def _by_boundary(folder: Path, changed: int, moment: int) -> dict[str | None, li
 
 @lru_cache(64)
 def _distinct_sessions(folder: Path, changed: int, moment: int, first: str | None, compacted: bool) -> list[Path]:
-    """Sessions with this line; of several with equal lines only the first. Otherwise each of a pile of copies would be
-    compared with all others."""
+    """Sessions with this line; of several with equal lines only the first, because otherwise each of many copies would
+    be compared with all the others."""
     found = {*_by_first_line(folder, changed, moment).get(first, ())}
     if compacted:
         found.update(_by_boundary(folder, changed, moment).get(first, ()))
@@ -205,9 +205,9 @@ def _data(file: Path) -> bytes:
 
 
 def _common_lines(trajectory: Trajectory, ours: Moments, theirs: Moments) -> set[str]:
-    """Ids of lines that two sessions have both; empty where this one does not begin with one of them."""
-    # A copy has the time of the original; the same name alone is chance. Where the beginning is a copy, answers may
-    # have the time at which they were copied: versions 1.0 wrote them anew.
+    """Ids of lines that both sessions have; empty if this one does not begin with one of them."""
+    # A copied line has the time of the original; an equal id alone may be chance. If the first line is a copy, answers
+    # may have the time of copying: version 1.0 wrote them anew.
     first = next(step.id for step in trajectory.steps if step.id is not None)
     if first not in ours or first not in theirs or ours[first] != theirs[first]:
         return set()
@@ -215,8 +215,8 @@ def _common_lines(trajectory: Trajectory, ours: Moments, theirs: Moments) -> set
 
 
 def _went_on(moments: Moments, common: set[str], file: Path) -> tuple[float, str]:
-    """When a session first said something that the other has not; a fork does so later than its parent. A session
-    without lines of its own is the older one; names decide between forks of the same moment."""
+    """When a session first continued beyond the common lines; a fork does so later than its parent. A session without
+    lines of its own is the older one; names decide between forks of the same moment."""
     own = [at for name, at in moments.items() if name not in common]
     if not own:
         return -inf, ""

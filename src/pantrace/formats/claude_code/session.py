@@ -55,7 +55,7 @@ def trajectory_from(lines: list[Any], extra: Record | None = None, *, streamed: 
     results = [each for each in records if each.get("type") == "result" and "subtype" in each]
     steps, leaf = active_path(steps_from(lines, common, partial=streamed or bool(results)))
     moments = [step.at for step in steps if step.at is not None]
-    # The last one: versions 1.0 copied what was resumed under its old id.
+    # The last id counts: version 1.0 copied a resumed session under its old id.
     names = (each.get(key) for each in reversed(records) for key in ("sessionId", "session_id"))
     kept: Record = {**(extra or {}), **({"common": common} if common else {})}
     return Trajectory(
@@ -74,7 +74,7 @@ def trajectory_from(lines: list[Any], extra: Record | None = None, *, streamed: 
 
 def _split(records: list[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
     """The main conversation, and the side chains by the id of their agent, their call or their first line."""
-    # The file of a sub-agent: all of its lines are side lines, and it is the main conversation here.
+    # In the file of a sub-agent all lines are side lines; there they are the main conversation.
     if all(_is_side(record) for record in records if is_message(record)):
         return records, {}
     main: list[Any] = []
@@ -84,7 +84,7 @@ def _split(records: list[Any]) -> tuple[list[Any], dict[str, list[Any]]]:
         if not isinstance(record, dict) or not _is_side(record):
             main.append(record)
             continue
-        # Streams name the call, newer logs the agent; in older ones only the chain of parents tells.
+        # Streams name the call, newer logs the agent; older ones have only the chain of parents.
         name = record.get("parent_tool_use_id") or record.get("agentId") or roots.get(str(record.get("parentUuid")))
         name = name if isinstance(name, str) else str(record.get("uuid"))
         roots[str(record.get("uuid"))] = name
@@ -99,20 +99,20 @@ def _is_side(record: Any) -> bool:
 
 
 def as_child(child: Trajectory, parent: Trajectory) -> Trajectory:
-    """A sub-agent's conversation with the call that started it: the one that its first line or its result names, else
-    the one with the same prompt."""
+    """A sub-agent's conversation with the call that started it: the call that its first line or its result names, else
+    the call with the same prompt."""
     records = [raw for step in child.steps if (raw := kept_lines(step))]
     named = (each.get(key) for each in records for key in ("attributionAgent", "subagent_type"))
     agent = next((each for each in named if isinstance(each, str)), None)
     caller: str | None = None
     asked = next((part.text for step in child.steps for part in step.parts if isinstance(part, Text)), None)
     for step in parent.steps:
-        told = kept_lines(step).get("toolUseResult")
+        result = kept_lines(step).get("toolUseResult")
         for part in step.parts:
-            if isinstance(told, dict) and told.get("agentId") == child.id and hasattr(part, "call_id"):
+            if isinstance(result, dict) and result.get("agentId") == child.id and hasattr(part, "call_id"):
                 caller = caller or part.call_id
             if isinstance(part, ToolCall) and isinstance(part.arguments, dict) and caller is None:
-                # Where nothing names the call, the same prompt ties a sub-agent to it.
+                # If nothing names the call, the same prompt links a sub-agent to it.
                 caller = part.id if part.id == child.id or part.arguments.get("prompt") == asked else None
     agents = child.agents
     if agent is not None:
@@ -157,8 +157,8 @@ def _total(raw: Record) -> Usage:
 
 
 def _outcome(results: list[Record]) -> Outcome | None:
-    """How a stream ended. "success" means that the program ended well, not that the answer is right, so it is no
-    outcome."""
+    """How a stream ended. "success" is not an outcome: it means that the program ended well, not that the answer is
+    right."""
     last = results[-1] if results else {}
     kind = last.get("subtype")
     if kind in (None, "success") and last.get("is_error") is not True:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+import msgspec
+
 from pantrace.errors import SampleRefused
 from pantrace.model import Action, Part, Sample, Step, Text, ToolCall, ToolResult, Trajectory, Unknown
 from pantrace.wire.anthropic import part_to, usage_to
@@ -41,7 +43,7 @@ class _Writer:
         self.uuids = {step.id for step in trajectory.steps}
 
     def records(self) -> list[Any]:
-        """All lines in order. Lines of one response may stand apart, so each waits for its place."""
+        """All lines in order. Other lines may come between those of one response, so each waits for its place."""
         found: list[Any] = []
         waiting: dict[int, Any] = {}
         for number, step in enumerate(self.trajectory.steps, 1):
@@ -67,7 +69,10 @@ class _Writer:
     def _as_read(self, step: Step, notes: Record) -> Iterator[tuple[int, Any]]:
         head = dict(notes["message"])
         if step.usage is not None:
-            head.setdefault("usage", usage_to(step.usage, NAME))
+            # Kept on its line: older versions wrote the cost there, and not into the usage.
+            on_line = any("costUSD" in line for line in (notes, *(notes.get("lines") or ())))
+            usage = msgspec.structs.replace(step.usage, cost_usd=None) if on_line else step.usage
+            head.setdefault("usage", usage_to(usage, NAME))
         fields = STEP.dump(step, *(note for note in NOTES if note != "without"))
         base = merge(self.common, fields)
         kind = {"type": "assistant" if step.role == "agent" else "user"} if "type" not in notes else {}
@@ -76,6 +81,7 @@ class _Writer:
         ends = [notes.get("blocks"), *(line.get("blocks") for line in others)]
         whole = len(blocks) == sum(1 if end is None else end for end in ends) or not blocks
         if not whole:
+            # Parts were added or removed since reading, so they no longer fit the old lines: all go on the first.
             ends = [len(blocks), *(0 for _ in others)]
         for after, (line, end) in enumerate(zip([notes, *others], ends, strict=True)):
             first, count = after == 0, 1 if end is None else end
@@ -99,7 +105,8 @@ class _Writer:
             self.before, uuid = uuid, self._uuid(f"{number}.results")
         if results:
             blocks = [part_to(part, NAME) for part in results]
-            # A line holds one message of one role: results of another format's step need a line of their own.
+            # A line holds one message of one role. Steps of other formats may mix results with text, so the results get
+            # their own line.
             yield {**self._line(step, uuid, {"role": "user", "content": blocks}), "type": "user"}
             self.before = uuid
 
@@ -130,6 +137,7 @@ class _Writer:
 
     def _uuid(self, what: str) -> str:
         name = f"{self.session}/{self.agent}/{what}".encode("utf-8", "backslashreplace").decode()
+        # Derived, not random: writing the same sample twice gives the same file.
         return str(uuid5(NAMESPACE_URL, name))
 
 
@@ -144,6 +152,6 @@ def _block(part: Part, name: str) -> Record | None:
     block = part_to(part, NAME)
     if block is None or not isinstance(part, ToolCall):
         return block
-    # Arguments that are no object (torn JSON, say) would make the whole line unreadable to others.
+    # Arguments that are not an object (torn JSON, say) would make the whole line unreadable for other tools.
     odd = {} if isinstance(block["input"], dict) else {"input": {"arguments": block["input"]}}
     return {**block, **odd, "id": part.id or name}

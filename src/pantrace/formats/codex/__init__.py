@@ -30,7 +30,7 @@ load, dump = carry_rest_in_log(session.load, write.dump)
 
 
 def detect(head: Head) -> str | None:
-    # Rollouts are lines, or one document in the earliest version.
+    # Rollouts are lines; only those of the earliest version are one document.
     if head.kind != "json" or head.layout == "array":
         return None
     if any(session.is_line(each) for each in head.records):
@@ -41,7 +41,7 @@ def detect(head: Head) -> str | None:
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """A session with its sub-agents, and with its part of the session that it was forked from."""
+    """A session with its sub-agents and, if it is a fork, with the steps of its parent before the fork."""
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
     return Run(name=path.name, source=source, samples=_samples(path, source, on_broken))
 
@@ -51,6 +51,8 @@ def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample
         sample = Session(load, on_broken).sample(path)
     except ReadError as error:
         on_broken(error.at(path=str(path)))
+        return
+    if sample is None:
         return
     meta = rest_in(sample.trajectory.extra, NAME).get("meta") if sample.trajectory is not None else None
     version = meta.get("cli_version") if isinstance(meta, dict) else None

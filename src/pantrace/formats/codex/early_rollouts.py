@@ -1,7 +1,7 @@
-"""Early rollouts (April to September 2025), whose records had no type and payload, brought into today's shape.
+"""Early rollouts (April to September 2025), whose records had no type and payload, brought into the current shape.
 
 The first command line, in TypeScript, wrote one document, `{"session": ..., "items": [...]}`; the one in Rust wrote
-the session's line and then one line for each item. Both tell neither tokens, nor models, nor times of items.
+the session's line and then one line for each item. Neither has tokens, models or times of items.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def add_envelopes(records: list[Any]) -> list[Any]:
         return records
     match records:
         case [{"session": session, "items": list(items), **rest}]:
-            # What else the document says has no line of its own: it stays with the session.
+            # Other keys of the document have no line of their own, so they stay with the session.
             session = {**session, **rest}
         case _:
             session, *items = records

@@ -23,7 +23,7 @@ Record = dict[str, Any]
 SCRIPT = "exec"
 """The tool of code mode: it takes JavaScript, in which other tools are called."""
 NESTED = "nested"
-"""The note on a call or result that an event tells, and no line of its own."""
+"""Marks a call or result that comes from an event and has no line of its own."""
 TOOLS = {
     "CommandExecution": "exec_command",
     "FileChange": "apply_patch",
@@ -34,7 +34,7 @@ TOOLS = {
     "SubAgentActivity": "spawn_agent",
 }
 """Items of events that are calls of tools, with the name that a script calls them by."""
-# The first wording is that of newer versions, the second of older ones; both stand in the text that the model saw.
+# The first wording is that of newer versions, the second that of older ones; both are in the text that the model saw.
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d+)$", re.MULTILINE)
 _FAILURES: tuple[tuple[re.Pattern[str], Failure], ...] = (
     (re.compile(r"(?:\A|\n)aborted by user"), "cancelled"),
@@ -63,7 +63,7 @@ def items_of(records: Iterable[Any]) -> dict[str, Record]:
 
 
 def with_ending(result: ToolResult, item: Record | None, text: str = "") -> ToolResult:
-    """A result with how it ended, as an event or the program's own words at the beginning of its text say."""
+    """A result with how it ended, taken from an event or from the program's own words at the beginning of its text."""
     given: Record = {}
     match result.output:
         case {"content": _, "success": False}:
@@ -71,18 +71,19 @@ def with_ending(result: ToolResult, item: Record | None, text: str = "") -> Tool
     if item is not None:
         given |= {"started": from_milliseconds(item.get("started_at_ms"))}
         given |= {"ended": from_milliseconds(item.get("completed_at_ms"))}
+        # Not isinstance: true is an int in Python, but no exit code.
         if type(item.get("exit_code")) is int:
             given["exit_code"] = item["exit_code"]
         if item.get("status") in ("failed", "declined"):
             given["failure"] = "denied" if item["status"] == "declined" else "error"
-    # Behind "Output:" stands what the command printed.
+    # After "Output:" comes what the command printed, which may contain the same words by chance.
     words, _, printed = text.partition("Output:\n")
     if "exit_code" not in given and (code := _exit_code(words, printed, text)) is not None:
         given["exit_code"] = code
     if given.get("exit_code"):
         given["failure"] = "exit_code"
     for pattern, failure in _FAILURES:
-        # An aborted command may have an exit code as well; that it was aborted says more.
+        # An aborted command may have an exit code as well, but the abort says more.
         if pattern.search(words) and (failure == "cancelled" or "exit_code" not in given):
             given["failure"] = failure
             break
@@ -133,7 +134,7 @@ def nested_call(item: Record, images: tuple[Media, ...] = ()) -> tuple[ToolCall,
     output: Any = None
     tool, arguments = TOOLS[kind], rest_of(item, _OF_RESULTS)
     if kind == "CommandExecution":
-        # Under the name of the argument that the model itself would have used.
+        # `cmd` is the argument's name when a model calls the tool itself.
         arguments, output = {"cmd": command_of(item)}, item.get("aggregated_output")
     elif kind == "FileChange":
         arguments, output = (

@@ -1,8 +1,8 @@
-"""The rollouts that belong together: sub-agents have their own, and a fork begins in its parent's file.
+"""Rollouts that belong together: sub-agents have their own files, and a fork begins in its parent's file.
 
 Codex keeps `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, cold ones as `.jsonl.zst`, archived ones in
-`archived_sessions/`. A session is found by its id in the name; where files were renamed, by the first record of the
-files in the same folder, which is looked into once.
+`archived_sessions/`. A session is found by the id in its file name or, if files were renamed, by the first record of
+each file in the same folder, which is scanned once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _folder(folder: Path, changed: int) -> tuple[dict[str, Path], dict[str, list
     by_id: dict[str, Path] = {}
     by_parent: dict[str, list[Path]] = {}
     metas = {path: meta_of(path) for path in sorted(folder.glob(_PATTERN)) if path.is_file()}
-    # The longest of several with one id: the others are copies of it, perhaps of a part.
+    # If several files have one id, the longest counts: the others are copies of it, perhaps cut off.
     for path in sorted(metas, key=lambda each: -each.stat().st_size):
         if isinstance(name := metas[path].get("id"), str):
             by_id.setdefault(name, path)
@@ -66,8 +66,8 @@ def _index(folder: Path) -> tuple[dict[str, Path], dict[str, list[Path]]]:
 
 
 def _folders(name: str, path: Path) -> Iterator[Path]:
-    """Where Codex would keep a session, if another lies in such a place: the archive, and the days around the time that
-    its id begins with."""
+    """Where Codex would keep a session, given the place of another one: the archive, and the folders of the days around
+    the time at the beginning of its id."""
     above = path.absolute().parents
     if len(above) > 4 and all(each.name.isdigit() for each in above[:3]):
         root, archive = above[3], above[4] / "archived_sessions"
@@ -90,7 +90,7 @@ def find_rollout(name: str, path: Path) -> Path | None:
     """The rollout of a session, in the folder of another one or where Codex keeps it."""
     if (found := _index(path.parent)[0].get(name)) is not None:
         return found
-    # The id goes into a glob pattern: nothing else may get in there.
+    # The id becomes part of a glob pattern, so it must not contain wildcards or slashes.
     if not all(letter.isalnum() or letter == "-" for letter in name):
         return None
     files = (file for folder in _folders(name, path) for file in sorted(folder.glob(f"rollout-*-{name}.jsonl*")))
@@ -98,7 +98,7 @@ def find_rollout(name: str, path: Path) -> Path | None:
 
 
 def owner(path: Path) -> Path | None:
-    """The rollout that a file is only a part of: that of the session which started this sub-agent or printed this
+    """The rollout that a file is only a part of: that of the session that started this sub-agent or printed this
     stream."""
     meta = meta_of(path)
     name = meta.get("parent_thread_id")
@@ -127,8 +127,11 @@ class Session:
         self.load = load
         self.on_broken = on_broken
 
-    def sample(self, path: Path, depth: int = 0) -> Sample:
+    def sample(self, path: Path, depth: int = 0) -> Sample | None:
+        """The session of a file; None if it has no readable line, as each broken one was reported already."""
         records = read_log(path, self.on_broken)
+        if not records:
+            return None
         sample = self.load(records)
         trajectory = sample.trajectory
         if trajectory is None or rest_in(trajectory.extra, NAME).get("meta") is None:
@@ -158,7 +161,7 @@ class Session:
         ]
         last = next((step.id for step in reversed(steps) if step.kind == "copied"), None)
         origin = Origin(kind="forked", trajectory=origin.trajectory, step=last)
-        # The totals that it tells include the parent's, and nothing says where these end.
+        # Its totals include the parent's, and nothing shows how much of them.
         return msgspec.structs.replace(trajectory, steps=tuple(steps), origin=origin, usage=None)
 
     def _with_prefix(self, trajectory: Trajectory, path: Path, depth: int) -> Trajectory:
@@ -167,9 +170,9 @@ class Session:
         origin = trajectory.origin
         if not isinstance(base, dict) or origin is None or origin.trajectory is None:
             return trajectory
-        # A file that pantrace wrote has the copies inside.
+        # A file that pantrace wrote already contains the copies.
         if any(step.kind == "copied" for step in trajectory.steps):
-            return trajectory  # it was read from a file of ours, which has them
+            return trajectory
         where = find_rollout(origin.trajectory, path)
         if where is None or where == path:
             return _with_missing(trajectory)
@@ -206,10 +209,11 @@ class Session:
             if file == path:
                 continue
             try:
-                child = self.sample(file, depth + 1).trajectory
+                session = self.sample(file, depth + 1)
             except ReadError as error:
                 self.on_broken(error.at(path=str(file)))
                 continue
+            child = session.trajectory if session is not None else None
             if child is not None and child.id not in known:
                 caller = callers.get(child.id) if child.id is not None else None
                 children.append(msgspec.structs.replace(child, parent=trajectory.id, caller=caller))
@@ -227,7 +231,7 @@ def meta_in(records: list[Any]) -> Record:
 
 
 def _is_copy(one: Any, other: Any) -> bool:
-    """Whether two lines say the same; a copy has its own time."""
+    """Whether two lines have the same content; a copy has its own time."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return bool(one == other)
     return bool(one.get("type") == other.get("type") and one.get("payload") == other.get("payload"))
@@ -241,7 +245,7 @@ def _with_missing(trajectory: Trajectory) -> Trajectory:
 
 
 def _callers(trajectory: Trajectory) -> dict[str, str]:
-    """Sessions that this one started, each with the call that did."""
+    """Sessions that this one started, each with the call that started it."""
     found: dict[str, str] = {}
     for step in trajectory.steps:
         match raw_of(step):
@@ -252,6 +256,8 @@ def _callers(trajectory: Trajectory) -> dict[str, str]:
             case {"payload": {"item": {"type": "SubAgentActivity", "kind": "started", "id": str(call), **item}}}:
                 if isinstance(name := item.get("agent_thread_id"), str):
                     found.setdefault(name, call)
+    # Without events, the answer of the tool still names the sub-agent (in both families, `multi_agent_v1.*` and
+    # `collaboration.*`).
     started = {
         part.id
         for step in trajectory.steps
@@ -262,10 +268,10 @@ def _callers(trajectory: Trajectory) -> dict[str, str]:
         for part in step.parts:
             if isinstance(part, ToolResult) and part.call_id in started and isinstance(part.output, str):
                 try:
-                    told = decode_document(part.output.encode("utf-8", "surrogatepass"))
+                    answer = decode_document(part.output.encode("utf-8", "surrogatepass"))
                 except ReadError:
                     continue
-                if isinstance(told, dict) and isinstance(name := told.get("agent_id"), str) and part.call_id:
+                if isinstance(answer, dict) and isinstance(name := answer.get("agent_id"), str) and part.call_id:
                     found.setdefault(name, part.call_id)
     return found
 

@@ -1,7 +1,7 @@
 """Lines: the records of a rollout as steps.
 
-All items of one response of the model are one step; a `token_usage_record` ends it and tells its tokens. What a line
-says beside its parts is kept in `extra` of the step, and every record beside the conversation is a note, so that each
+All items of one response of the model are one step; a `token_usage_record` ends it and reports its tokens. The other
+fields of a line are kept in `extra` of the step, and every record beside the conversation becomes a note, so that each
 line can be written as it was.
 """
 
@@ -23,7 +23,7 @@ from pantrace.wire.times import from_iso
 from .events import NAME, SCRIPT, Record, command_of, items_of, nested_call, script_of, with_ending
 
 MADE = "made"
-"""The mark on a record that pantrace wrote for other readers: what it says is told elsewhere."""
+"""Marks a record that pantrace wrote for other readers; it only repeats what other records say."""
 _INSERTED = (
     "<environment_context>",
     "<user_instructions>",
@@ -34,7 +34,7 @@ _INSERTED = (
     "<permissions instructions>",
     "<INSTRUCTIONS>",
 )
-"""How texts begin that the program wrote in the user's name."""
+"""Beginnings of texts that the program wrote in the user's name."""
 _SHELL = "<user_shell_command>"
 _ENDS = ("task_started", "task_complete", "turn_aborted", "turn_started", "turn_complete")
 _ERRORS = ("turn_aborted", "error", "stream_error")
@@ -61,7 +61,7 @@ class Draft:
         self.usage: Usage | None = None
         self.fields: Record = {}
         self.ids: list[str] = []
-        """Ids of the items that it holds."""
+        """Ids of its items."""
         self.raw: Any = None
 
     def add(self, number: int, record: Record, item: Record, parts: list[Part]) -> None:
@@ -145,7 +145,7 @@ class Reader:
             case "turn_context", _:
                 self._context(payload)
             case "inter_agent_communication_metadata", _:
-                # A message of another agent is only a prompt if it starts a turn.
+                # A message from another agent is a prompt only if it starts a turn.
                 self._prompting = payload.get("trigger_turn") is True
             case "event_msg", "token_count" if not made:
                 self._count(payload.get("info"))
@@ -177,9 +177,9 @@ class Reader:
         parts, rest = item_from(payload, NAME)
         role = role_of(payload)
         if payload["type"] == "agent_message":
-            # Messages between agents: for the one who gets them, they are what a user's would be.
+            # A message from another agent is to its receiver what a user's message would be.
             role = "user"
-        # Items of one response follow each other without a mark of their own.
+        # Nothing marks the items of one response; they simply follow each other.
         draft = self._open if role == "agent" else None
         if draft is None:
             draft = Draft(number, role)
@@ -189,7 +189,7 @@ class Reader:
                 draft.fields["settings"] = {"reasoning_effort": self.effort}
         self._open = draft if role == "agent" else None
         match record.get("metadata"):
-            # Newer versions mark the answer that is a summary; it looks like any other otherwise.
+            # Newer versions mark the answer that is a summary; otherwise it looks like any other answer.
             case {"compaction_output": True}:
                 draft.kind = "compaction"
         if role == "user":
@@ -232,13 +232,13 @@ class Reader:
     def _usage(self, number: int, record: Record, payload: Record) -> None:
         draft = self._open
         if draft is None:
-            # The answer of a tool may be told before the tokens of the response that asked for it.
+            # A tool's result may come before the tokens of the response that called the tool.
             draft = self.drafts[-1] if self.drafts else None
             for each in reversed(self.drafts):
                 if each.role in ("agent", "user"):
                     draft = each
                     break
-        # Tokens of a response that left no item of its own.
+        # The tokens belong to a response that left no items.
         if draft is None or draft.role != "agent" or draft.usage is not None:
             draft = Draft(number, "agent")
             draft.fields |= {"invocation": self.turn, "model": self.model}
@@ -252,8 +252,8 @@ class Reader:
         self._open = None
 
     def _count(self, info: Any) -> None:
-        """Take the tokens from an event, as older rollouts have them nowhere else; an event that repeats the total adds
-        nothing."""
+        """Take the tokens from an event, because older rollouts have them nowhere else; an event that repeats the total
+        adds nothing."""
         if not isinstance(info, dict) or self.counted or info.get("total_token_usage") == self.total:
             return
         self.total = info.get("total_token_usage")
@@ -269,8 +269,8 @@ class Reader:
         self._open = None
 
     def _compact(self, number: int, record: Record, payload: Record) -> None:
-        """Note what the model no longer saw from here on. In newer rollouts, the summary is an answer that stands
-        before this record."""
+        """Note what the model no longer saw from here on. In newer rollouts, the summary is an answer before this
+        record."""
         self._open = None
         kept = payload.get("replacement_history")
         items = [each for each in kept if isinstance(each, dict)] if isinstance(kept, list) else None
@@ -310,25 +310,28 @@ class Reader:
     def _unfold(self, script: str, names: list[str], *, keep: bool) -> None:
         asked = self._callers[script]
         answer = self._answers.get(script)
-        told_parts = answer.parts if answer is not None else []
-        result = next((p for p in told_parts if isinstance(p, ToolResult) and p.call_id == script), None)
+        parts = answer.parts if answer is not None else []
+        result = next((p for p in parts if isinstance(p, ToolResult) and p.call_id == script), None)
         text = str(getattr(call_of(asked, script), "arguments", ""))
-        # They end in any order; the script tells in which one they were called.
+        # Events come in the order in which calls ended; the script shows the order in which they were made.
         # `find` gives -1 for a command that is not there: the modulo sends it to the end.
         names = sorted(names, key=lambda name: text.find(command_of(self.items[name]) or "") % (len(text) + 1))
         seen = [name for name in names if self.items[name]["type"] == "ImageView"]
         pairs = []
         for name in names:
+            # Pictures come in the script's result; only if one tool viewed an image is it clear whose they are.
             images = result.media if result is not None and seen == [name] else ()
             pairs.append(nested_call(self.items[name], images))
         call = call_of(asked, script)
         place = asked.parts.index(call)
+        # A failed script stays a call, because the failure is its own and not that of a tool.
         if not keep:
             asked.parts[place] = Unknown(kind=f"{NAME}:script", raw={"call": msgspec.to_builtins(call)})
             if answer is not None and result is not None:
                 raw = {"result": msgspec.to_builtins(result)}
                 answer.parts = [Unknown(kind=f"{NAME}:script", raw=raw) if p is result else p for p in answer.parts]
         asked.parts[place + 1 : place + 1] = [one for one, _ in pairs]
+        # The results go into the same step: no line of the rollout answers these calls.
         asked.parts += [other for _, other in pairs]
 
 

@@ -62,8 +62,9 @@ def trajectory_from(records: list[Any]) -> Trajectory:
         if isinstance(_instructions(meta), str) and isinstance(meta.get("base_instructions"), dict):
             # Instructions are thousands of characters, and the agent has them already.
             kept["meta"]["base_instructions"] = rest_of(meta["base_instructions"], {"text"})
-    # A sub-agent that inherits its parent's history has copies of it in front.
+    # The rollout of a sub-agent that inherits its parent's history begins with copies of it.
     start = meta.get("subagent_history_start_ordinal")
+    # Copies have smaller ordinals than the sub-agent's own lines.
     if isinstance(start, int):
         steps = [_as_copy(step) if _ordinal(step, start) < start else step for step in steps]
     moments = [step.at for step in steps if step.at is not None]
@@ -85,7 +86,7 @@ def trajectory_from(records: list[Any]) -> Trajectory:
 
 
 def raw_of(step: Step) -> Any:
-    """The record that a note was made of; None for any other step."""
+    """The record behind a note; None for any other step."""
     match step.parts:
         case (Unknown(kind=kind, raw=raw),) if kind.startswith(f"{NAME}:") and NAME not in step.extra:
             return raw
@@ -118,7 +119,7 @@ def _instructions(meta: Record) -> Any:
 
 
 def _origin(meta: Record) -> Origin | None:
-    """The session that this one was forked from; what comes before the fork is in its file."""
+    """The session that this one was forked from; the steps before the fork are in that session's file."""
     base = meta.get("history_base")
     named = base.get("thread_id") if isinstance(base, dict) else None
     parent = meta.get("forked_from_id") or named
@@ -169,21 +170,23 @@ def _invocations(steps: list[Step]) -> Iterable[Invocation]:
 
 def _total(reader: Reader, steps: list[Step]) -> dict[str, Usage] | None:
     """The total at the end of the rollout, without the parent's share in a fork."""
-    if any(_is_untold(line) for step in steps for line in rest_in(step.extra, NAME).get("lines") or ()):
-        return None  # a session of another tool that Codex went on with: it counts from there
+    if any(_lacks_total(line) for step in steps for line in rest_in(step.extra, NAME).get("lines") or ()):
+        return None  # Codex resumed a session of another tool, and counts only from there
     whole, base = usage_from(reader.total, NAME, "flat"), usage_from(_before(steps), NAME, "flat")
     if whole is None:
         return None
     counts: Record = {}
     for name in NUMBERS:
         value, less = getattr(whole, name), getattr(base, name) if base is not None else None
+        # A fork's totals begin with its parent's, which count in the parent's file.
         counts[name] = value - less if value is not None and less is not None else value
     changed = tuple(name for name in NUMBERS if counts[name] != getattr(whole, name))
+    # The total is not split by model, so it is named only if there was one.
     models = {step.model for step in steps if step.usage is not None and step.model is not None}
     return {models.pop() if len(models) == 1 else "": Usage(**counts, derived=changed)}
 
 
-def _is_untold(line: Record) -> bool:
+def _lacks_total(line: Record) -> bool:
     """Whether a token record lacks the total up to it."""
     return line["line"].get("type") == "token_usage_record" and "thread_token_usage" not in line["item"]
 
@@ -220,6 +223,7 @@ def _less(total: Any, usage: Usage) -> Record | None:
 def _outcome(steps: list[Step]) -> Outcome | None:
     """How the last turn ended, if badly. A normal end says nothing about the answer."""
     for step in reversed(steps):
+        # An answer after an abort means that the session went on.
         if step.kind == "message" and step.role == "agent":
             return None
         if (payload := payload_of(step, "turn_aborted")) or (payload := payload_of(step, "error")):

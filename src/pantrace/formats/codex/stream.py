@@ -1,7 +1,7 @@
 """Streams: what `codex exec --json` prints. Each finished item is a step; tokens are reported at the end of a turn.
 
-The prompt is not in it, nor which items belong to one response of the model. A resumed session counts from its
-beginning, so the tokens of its stream include what was said before.
+A stream has neither the prompt, nor which items belong to one response of the model. A resumed session counts from its
+beginning, so the tokens of its stream include the earlier part.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def trajectory_from(records: list[Any]) -> Trajectory:
     completed = {_id(each) for each in records if _kind(each) == "item.completed"}
     steps = [_step(each, completed) for each in records]
     names = [each["thread_id"] for each in records if _kind(each) == "thread.started" and "thread_id" in each]
-    # Each counts from the beginning of the session, so the last one is the total.
+    # Each count starts at the beginning of the session, so the last one is the total.
     usages = [each.get("usage") for each in records if _kind(each) == "turn.completed"]
     total = usage_from(usages[-1], NAME, "flat") if usages else None
     last: Record = next((each for each in reversed(records) if _kind(each) in ("turn.completed", "turn.failed")), {})
@@ -100,6 +100,7 @@ def _message(error: Any) -> str | None:
 def _step(record: Any, completed: set[Any]) -> Step:
     """A finished item, or one that never finished, as a step; any other record as a note."""
     item = record.get("item") if isinstance(record, dict) else None
+    # An item is printed when it starts and again when it is completed: only one of the two may become a step.
     if isinstance(item, dict) and (_kind(record) == "item.completed" or _id(record) not in completed):
         parts, taken = _parts(item)
         if parts:
@@ -107,11 +108,12 @@ def _step(record: Any, completed: set[Any]) -> Step:
             return Step(role="agent", parts=tuple(parts), extra=as_extra(NAME, {"stream": rest}))
     kind = _kind(record)
     note = Unknown(kind=f"{NAME}:{kind if isinstance(kind, str) else 'line'}", raw=record)
-    told = item if isinstance(item, dict) and item.get("type") == "error" else record
+    # Errors come as an item or as an event of their own.
+    cause = item if isinstance(item, dict) and item.get("type") == "error" else record
     error = None
-    if isinstance(told, dict) and told.get("type") in ("error", "turn.failed"):
-        message = _message(told.get("message")) or _message(told.get("error"))
-        error = StepError(kind=told["type"], message=message)
+    if isinstance(cause, dict) and cause.get("type") in ("error", "turn.failed"):
+        message = _message(cause.get("message")) or _message(cause.get("error"))
+        error = StepError(kind=cause["type"], message=message)
     return Step(role="system", kind="note", parts=(note,), error=error)
 
 
@@ -120,6 +122,7 @@ def _parts(item: Record) -> tuple[list[Part], set[str]]:
     if kind == "agent_message" and isinstance(text, str):
         return [Text(text=text)], {"text"}
     if kind == "reasoning" and isinstance(text, str):
+        # A stream has only a summary of the reasoning.
         return [Thinking(summary=text)], {"text"}
     if not isinstance(kind, str) or kind not in _TOOLS:
         return [], set()
@@ -132,6 +135,7 @@ def _parts(item: Record) -> tuple[list[Part], set[str]]:
         tool = f"{item.get('server')}.{inner}"
     parts: list[Part] = [ToolCall(id=call, name=tool, arguments={asked: item.get(asked)})]
     status, code = item.get("status"), item.get("exit_code")
+    # The stream ended before the call did, so there is no result.
     if status != "in_progress":
         failed = status == "failed" or item.get("error") is not None
         parts.append(

@@ -1,6 +1,6 @@
 """Writing: a sample as the lines of a rollout; a session that was read is written back line by line.
 
-Records that other readers of rollouts need, and that tell nothing new, are marked as made by pantrace.
+Records that only repeat something for other readers of rollouts are marked as made by pantrace.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def dump(sample: Sample, options: Any) -> list[Any]:
 
 
 def _event(step: Step) -> Any:
-    told = rest_in(step.extra, NAME).get("stream")
-    if not isinstance(told, dict):
+    read = rest_in(step.extra, NAME).get("stream")
+    if not isinstance(read, dict):
         return raw_of(step)
-    return {**told["line"], "item": stream.item_to(step.parts, told["item"])}
+    return {**read["line"], "item": stream.item_to(step.parts, read["item"])}
 
 
 class _Writer:
@@ -63,7 +63,7 @@ class _Writer:
         self.counted: list[Any] = []
 
     def records(self) -> list[Any]:
-        """All lines in order. Lines of one response may stand apart, so each waits for its place."""
+        """All lines in order. Other lines may come between those of one response, so each waits for its place."""
         found: list[Any] = []
         waiting: dict[int, Any] = {}
         place = 0
@@ -78,11 +78,11 @@ class _Writer:
             )
         for number, step in enumerate(self.trajectory.steps, 1):
             if step.kind == "copied" and forked:
-                continue  # it stands in the file of the session that this one was forked from
+                continue  # it is in the file of the session that this one was forked from
             self.time = step.at if step.at is not None else self.time
             if step.model not in (None, self.model) and raw_of(step) is None and not self.has_context:
                 self.model = step.model
-                # Readers take the model of the responses that follow from here.
+                # Readers take the model of all following responses from this record.
                 found.append(self._new_record("turn_context", {"model": step.model}))
             first = place
             for after, line in self._lines(step, number):
@@ -90,7 +90,7 @@ class _Writer:
             while place in waiting:
                 found.append(waiting.pop(place))
                 place += 1
-            # For other readers such as ccusage, which only know `token_count`.
+            # Other readers, such as ccusage, only know `token_count`.
             if step.usage is not None and not self.is_counted:
                 found.append(self._count(step))
         return [*found, *(waiting[each] for each in sorted(waiting))]
@@ -107,6 +107,7 @@ class _Writer:
                 mine, parts = parts[: line["parts"]], parts[line["parts"] :]
                 if whole:
                     yield line.get("n", after), self._as_read(step, line, mine)
+            # Parts were added or removed since reading, so the old lines no longer fit.
             if not whole:
                 yield from enumerate(self._new(step, number))
         elif step.kind != "note":
@@ -133,6 +134,7 @@ class _Writer:
         for item in items:
             named = {"id": step.id} if step.id is not None and item is items[0] else {}
             yield self._record("response_item", {**item, **named})
+        # An agent's step without items would leave no line at all, and would be lost.
         if step.role == "agent" and (step.usage is not None or not items):
             usage = {"usage": usage_to(step.usage, NAME, "flat")} if step.usage is not None else {}
             named = {"response_id": step.id} if step.id is not None else {}
@@ -183,7 +185,7 @@ class _Writer:
         try:
             return iso_short(self.time)
         except (ValueError, OverflowError, OSError):
-            return iso_short(0)  # no calendar has it
+            return iso_short(0)  # the time is outside of the calendar
 
     @staticmethod
     def _tool(tool: Any) -> Record:
@@ -200,7 +202,7 @@ def _is_nested(part: Part) -> bool:
 
 
 def _fold_script(part: Part) -> Part:
-    """The script again whose calls took its place, as a call or a result."""
+    """The script (as a call or a result) that was replaced by the calls it made."""
     match part:
         case Unknown(kind="codex:script", raw={"call": call}):
             return as_kind(call, ToolCall)

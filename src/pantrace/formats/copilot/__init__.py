@@ -28,7 +28,7 @@ def detect(head: Head) -> str | None:
         return "VS Code chat"
     if _is_event(record):
         return "events"
-    # Events on many lines each are no JSON document.
+    # If each event is spread over many lines, the file is neither JSON lines nor one document.
     loose = head.kind == "json" and not record and b'"parentId"' in head.data
     return "events" if loose and _LOOSE.search(head.data) else None
 
@@ -47,8 +47,8 @@ def load(row: Any) -> Sample:
 
 
 def name_in_file(name: str, path: Path) -> str:
-    """The id from the path, for sessions that do not state it: the folder's name for the command line, the file's for a
-    chat."""
+    """The id from the path, for sessions that do not have one: the folder's name for the command line, the file's name
+    for a chat."""
     if name != NAME:
         return name
     return path.parent.name if path.name == "events.jsonl" else path.stem

@@ -21,7 +21,7 @@ def sample_of(document: dict[str, Any]) -> Sample:
     steps = [step for place, request in enumerate(requests) for step in _steps(request, place)]
     known = ("requests", "sessionId", "creationDate", "lastMessageDate", "customTitle")
     name = document.get("sessionId")
-    told = Trajectory(
+    whole = Trajectory(
         id=text_of(name),
         title=text_of(document.get("customTitle")),
         created=from_milliseconds(document.get("creationDate")),
@@ -30,7 +30,7 @@ def sample_of(document: dict[str, Any]) -> Sample:
         steps=tuple(steps),
         extra=as_extra(NAME, rest_of(document, known)),
     )
-    return Sample(id=told.id or NAME, trajectory=told)
+    return Sample(id=whole.id or NAME, trajectory=whole)
 
 
 def _steps(request: Any, place: int) -> list[Step]:
@@ -39,22 +39,21 @@ def _steps(request: Any, place: int) -> list[Step]:
     message = request.get("message")
     text = message.get("text") if isinstance(message, dict) else message
     at = from_milliseconds(request.get("timestamp"))
-    said = (Text(text=text),) if isinstance(text, str) else ()
+    prompt = (Text(text=text),) if isinstance(text, str) else ()
     kept = rest_of(request, ("response", "timestamp", "modelId"))
-    steps = [Step(role="user", parts=said, at=at, extra=as_extra(NAME, kept))]
+    steps = [Step(role="user", parts=prompt, at=at, extra=as_extra(NAME, kept))]
     model = request.get("modelId")
     answer: list[Part] = []
     response = request.get("response")
     for piece in response if isinstance(response, list) else ():
         answer += _parts(piece)
     if answer:
-        told = text_of(model)
-        steps.append(Step(role="agent", agent=NAME, parts=tuple(answer), model=told))
+        steps.append(Step(role="agent", agent=NAME, parts=tuple(answer), model=text_of(model)))
     return steps
 
 
 def _parts(piece: Any) -> list[Part]:
-    """The parts of a piece of an answer; a call comes with what is known of its result."""
+    """The parts of a piece of an answer; a call comes with what is known about its result."""
     if not isinstance(piece, dict):
         return [Unknown(kind=f"{NAME}:piece", raw=piece)]
     kind, value = piece.get("kind"), piece.get("value")
@@ -82,6 +81,7 @@ def _invocation(piece: dict[str, Any]) -> list[Part]:
     ]
     if piece.get("isComplete"):
         output = {key: piece[key] for key in ("pastTenseMessage", "resultDetails") if key in piece}
+        # A boolean in older chats, an object in newer ones; type 0 means that the user refused.
         denied = piece.get("isConfirmed") is False or piece.get("isConfirmed") == {"type": 0}
         found.append(
             ToolResult(call_id=call, name=piece["toolId"], output=output or None, failure="denied" if denied else None)

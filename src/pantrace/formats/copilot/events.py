@@ -52,7 +52,7 @@ class _Session:
         self.calls: dict[str | None, tuple[str | None, str]] = {}
         """Which actor made a call, and its name."""
         self.started: dict[str, tuple[float | None, Any]] = {}
-        """When a tool began, and with which arguments, where the request does not tell them."""
+        """When a tool began, and its arguments, which the request may lack."""
         self.head: dict[str, Any] = {}
         self.usage: dict[str, Usage] | None = None
 
@@ -100,10 +100,11 @@ class _Session:
         self.actors[actor].steps.append(found)
 
     def _note(self, event: dict[str, Any]) -> None:
-        # Unknown types of events are normal: kept, and no step of the conversation.
+        # Unknown types of events are normal. They are kept, but are not part of the conversation.
         self._add(None, event, Step(role="system", kind="note"))
 
     def _message(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        # A sub-agent writes into the same file; the call that started it is its only name.
         actor = self._actor(data.get("parentToolCallId"))
         parts: list[Part] = []
         if isinstance(thought := data.get("reasoningText"), str):
@@ -121,6 +122,7 @@ class _Session:
                 ToolCall(id=call, name=request["name"], arguments=request.get("arguments"), extra=as_extra(NAME, rest))
             )
         step = Step(role="agent", agent=self.actors[actor].name, parts=tuple(parts), model=text_of(data.get("model")))
+        # A list with anything that is not an object is kept whole, because its requests were only partly read.
         read = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
         self._add(actor, event, step, "content", "reasoningText", "model", *read)
 
@@ -128,6 +130,7 @@ class _Session:
         call = data["toolCallId"]
         actor, name = self.calls.get(call, (None, None))
         result = data.get("result")
+        # `content` is the text for the model; a result in any other form is kept as it is.
         output = (
             result.get("content") if isinstance(result, dict) and isinstance(result.get("content"), str) else result
         )
@@ -151,6 +154,7 @@ class _Session:
         call = data["toolCallId"]
         actor = self._actor(call)
         found = self.actors[actor]
+        # Sub-agents may start others, so the owner is whoever made the call, not always the main agent.
         found.owner = self.calls.get(call, (None, ""))[0]
         found.name = text_of(data.get("agentName")) or found.name
         if event["type"] == "subagent.failed":
@@ -166,9 +170,10 @@ class _Session:
     def _shut_down(self, data: dict[str, Any]) -> None:
         metrics = data.get("modelMetrics")
         found: dict[str, Usage] = {}
-        for model, told in metrics.items() if isinstance(metrics, dict) else ():
-            counts = told.get("usage") if isinstance(told, dict) else None
+        for model, metric in metrics.items() if isinstance(metrics, dict) else ():
+            counts = metric.get("usage") if isinstance(metric, dict) else None
             if isinstance(counts, dict):
+                # Not isinstance: true is an int in Python, but no count.
                 known = {name: counts[key] for name, key in _COUNTS.items() if type(counts.get(key)) is int}
                 found |= {model: Usage(**known)} if known else {}
         self.usage = found or None
@@ -187,8 +192,8 @@ class _Session:
         )
 
     def _owner(self, name: str | None) -> str | None:
-        """The actor whose call started a sub-agent. Repeated ids can make it its own ancestor; it then hangs on the
-        main agent, or nobody would find it."""
+        """The actor whose call started a sub-agent. Repeated ids can make it its own ancestor; it then belongs to the
+        main agent, because otherwise it would be in no trajectory."""
         seen: set[str | None] = set()
         at = name
         while at is not None and at not in seen:
@@ -216,13 +221,13 @@ def sample_of(events: list[Any]) -> Sample:
         if not isinstance(event, dict) or not isinstance(event.get("type"), str):
             raise ReadError("an event is an object with a type")
         session.take(event)
-    told = session.trajectory()
+    main = session.trajectory()
     data = object_of(session.head.get("data"))
     name = text_of(data.get("sessionId"))
-    extra = {**told.extra.get(NAME, {}), **({"start": session.head} if session.head else {})}
+    extra = {**main.extra.get(NAME, {}), **({"start": session.head} if session.head else {})}
     model = text_of(data.get("selectedModel"))
-    told = replace(
-        told,
+    whole = replace(
+        main,
         id=name,
         caller=None,
         created=from_iso(data.get("startTime")),
@@ -230,4 +235,4 @@ def sample_of(events: list[Any]) -> Sample:
         usage=session.usage,
         extra=as_extra(NAME, extra),
     )
-    return Sample(id=name or NAME, trajectory=told)
+    return Sample(id=name or NAME, trajectory=whole)

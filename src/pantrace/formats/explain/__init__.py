@@ -3,9 +3,9 @@
 Spec: docs/formats/explain.md. Cases and scenarios are JSON Lines (an array or one object is read too), a report is one
 JSON document.
 Detect: `case_id` with `agent_name` or another key of a case; `totalCases` with `perAgent`; `scenario_id` with two of a
-scenario's own keys. Keys count in any letters, and as far as the first 64 KiB show them.
-Lost: in a dataset all but question, final answer and tool calls of a trajectory, and all scores; in a report all but
-the scores.
+scenario's own keys. Upper and lower case are the same; only keys within the first 64 KiB count.
+Lost: in a dataset all scores, and everything of a trajectory but question, final answer and tool calls; in a report
+everything but the scores.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def detect(head: Head) -> str | None:
     record = _first_object(head)
-    # The original program reads keys in any case.
+    # The original program ignores the case of keys.
     keys = {key.lower() for key in record}
+    # Not by `required_evals`, which the description names: in real rows it comes after 84 kB of answers.
     if "case_id" in keys and keys & _OF_A_CASE:
         return "comparative" if "workflow_mode" in keys and "model_answer" not in keys else "dataset"
     if report.is_report(record):
@@ -107,6 +108,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 
 def _samples(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]:
+    # A case names its scenario only by id; what the id means is in the catalogue.
     beside = catalogue.catalogue_beside(path) if source.version != "catalogue" else None
     scenarios = catalogue.read_catalogue(beside, on_broken) if beside is not None else {}
     for place, row in _rows(path, on_broken):
@@ -133,6 +135,7 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
                 raise ReadError("the line does not begin with {, so the original skips it")
             yield place, decode_document(line)
         except ReadError as error:
+            # The decoder counts lines within this one line, so only its column is of use.
             column = (error.place or "").rpartition(", ")[2]
             on_broken(ReadError(error.message, path=str(path), place=f"{place}, {column}" if column else place))
 
@@ -171,7 +174,7 @@ def validate(path: Path) -> Iterable[Violation]:
     beside = catalogue.catalogue_beside(path) if variant != "catalogue" else None
     for violation in check_cases(_rows(path, broken.append), beside):
         yield from (unreadable(error) for error in broken)
-        # Reported between the violations, so that they come in the order of the file.
+        # Reported between the violations, so that all of them come in the order of the file.
         broken.clear()
         yield violation
     yield from (unreadable(error) for error in broken)
@@ -195,11 +198,11 @@ FORMAT = Format(
     lost={
         "id": "case ids are unique in a file: later repetitions get a number at the end",
         "epoch": "case ids are unique in a file: later repetitions get a number at the end",
-        "scores": "a dataset has no scores; --option kind=report writes them",
+        "scores": "a dataset has no scores (--option kind=report writes them)",
         "expected": "only the final answer and the calls of a reference are kept",
         "trajectory": _NO_PLACE,
-        "trajectory.steps": f"{_NO_PLACE}; earlier turns go into its context if the case has none",
-        "trajectory.outcome": "a dataset has no outcome; --option kind=report writes it",
+        "trajectory.steps": f"{_NO_PLACE} (earlier turns go into its context if the case has none)",
+        "trajectory.outcome": "a dataset has no outcome (--option kind=report writes it)",
         "case.choices": "a case has no choices",
         "case.expected_state": "a case has no expected state",
         "run": "a dataset has no header, a report only its totals",

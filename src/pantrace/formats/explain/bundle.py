@@ -1,7 +1,7 @@
-"""The explain input bundle: what each of the nine judges is given, derived from any sample.
+"""The explain input bundle: the inputs of each of the nine judges, derived from any sample.
 
-A dataset repeats the answer nine times in `explain_inputs`. Here it is told once, and the bundle follows from it; only
-a payload that says something else is kept, and then it is what a judge reads.
+A dataset repeats the answer nine times in `explain_inputs`. The model stores it once and derives the bundle from it;
+only a payload that differs is kept, and then judges read that payload.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ EVALS = (
 
 
 def explain_inputs(sample: Sample) -> dict[str, dict[str, Any]]:
-    """The nine payloads of a sample of any format: what the case states for an eval, the rest derived. A value that the
-    sample does not have is None."""
+    """The nine payloads of a sample of any format: what the case states for an eval, and the rest derived. A value that
+    the sample does not have is None."""
     derived = inputs_of(judge_inputs_of(sample, call_entry))
     return {name: {**payload, **stated_payload(sample.case, name)} for name, payload in derived.items()}
 
 
-def inputs_of(told: JudgeInputs) -> dict[str, dict[str, Any]]:
+def inputs_of(given: JudgeInputs) -> dict[str, dict[str, Any]]:
     """The nine payloads, in the shape and order of the dataset's description."""
-    common = {"input": told.answer, "question": told.question}
+    common = {"input": given.answer, "question": given.question}
     return {
-        "RelevanceExplain": {**common, "context": told.context},
+        "RelevanceExplain": {**common, "context": given.context},
         "CoherenceExplain": {**common},
-        # The dataset's description knows no other mode.
-        "PerceivedIntelligenceExplain": {**common, "context": told.context, "rag_mode": "non-rag"},
+        # The dataset's description has no other mode.
+        "PerceivedIntelligenceExplain": {**common, "context": given.context, "rag_mode": "non-rag"},
         "FluencyExplain": {**common},
         "EmpathyExplain": {**common},
         "HelpfulnessExplain": {**common},
-        "IntentResolutionExplain": {**common, "relevantContext": told.relevant_context},
+        "IntentResolutionExplain": {**common, "relevantContext": given.relevant_context},
         "ToolCallAccuracyExplain": {
             **common,
-            "availableTools": told.available_tools,
-            "invokedTools": told.calls,
+            "availableTools": given.available_tools,
+            "invokedTools": given.calls,
         },
-        "TaskAdherenceExplain": {**common, "goal": told.goal},
+        "TaskAdherenceExplain": {**common, "goal": given.goal},
     }
 
 

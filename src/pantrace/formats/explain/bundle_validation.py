@@ -1,4 +1,4 @@
-"""Checks of `explain_inputs`: what the judges are given, compared with the case."""
+"""Checks of `explain_inputs`: the inputs of the judges, compared with the case."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SOURCES = {
     "availableTools": "available_tools",
     "invokedTools": "invoked_tool_calls",
 }
-"""Key of a payload -> the key of the case that says the same."""
+"""Key of a payload -> the key of the case with the same content."""
 _BY_LOWER = {name.lower(): name for name in EVALS}
 _KEYS = {key.lower(): key for key in (*_SOURCES, "rag_mode")}
 
@@ -31,8 +31,8 @@ _KEYS = {key.lower(): key for key in (*_SOURCES, "rag_mode")}
 def check_bundle(values: dict[str, Any], required: Collection[str]) -> Iterator[Violation]:
     """Violations of one case's payloads; `values` are the case's known values.
 
-    An error is what makes a score lie: it would be that of other words than the case shows. What is only missing can
-    come from the case; that it stands here is the document's demand."""
+    A payload that differs from the case is an error: its score would be about other words than the case shows. A
+    missing one is a warning: judges take the inputs from the case, and only the document demands it here."""
     bundle = values.get("explain_inputs")
     if not isinstance(bundle, dict):
         return
@@ -91,6 +91,7 @@ def _check_payload(
 
 
 def _check_mode(value: Any, place: str) -> Iterator[Violation]:
+    # Only a warning: our judges have the variant, though the document does not.
     if value == "rag":
         yield warning("the document knows 'non-rag' only; 'rag' is judged by the variant that shows context", place)
     elif value != "non-rag":
@@ -99,6 +100,7 @@ def _check_mode(value: Any, place: str) -> Iterator[Violation]:
 
 def _check_same(key: str, value: Any, stated: Any, place: str) -> Iterator[Violation]:
     source = _SOURCES[key]
+    # Tools may be given as text in words of the author's own, which cannot be compared with the case's list.
     if value == stated or (isinstance(value, str) and key not in _TEXT):
         return
     if stated is None:
@@ -115,6 +117,7 @@ def _fits(key: str, value: Any) -> bool:
 
 def _same(one: Any, other: Any) -> int:
     """How many characters two values share at their beginning."""
+    # Used only where both begin alike; otherwise the message shows the difference.
     texts = (one, other) if isinstance(one, str) else (repr(one), repr(other))
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False)))
 

@@ -63,7 +63,7 @@ def dump(sample: Sample) -> dict[str, Any]:
     note = rest_in(case.extra, NAME)
     rest = {**case.labels, **note.get("scenario", {})}
     ordered = {name: rest[name] for name in ORDER if name in rest}
-    # A null in a catalogue is kept, as its keys are open.
+    # Unlike a case, a scenario may have any keys, so a null is data and is kept.
     return {**restore({"scenario_id": sample.id}, note), **ordered, **rest}
 
 
@@ -74,6 +74,7 @@ def catalogue_beside(dataset: Path) -> Path | None:
     fixed = (folder.parent / "common" / FILE, folder / "common" / FILE, folder / FILE)
     for path in (*fixed, *sorted(folder.glob("*scenario*.jsonl"))):
         try:
+            # By content: a dataset of cases may be named *scenario*, too.
             if path != dataset and path.is_file() and is_scenario(Head(path).record):
                 return path
         except (ReadError, OSError):
@@ -88,7 +89,7 @@ def read_catalogue(path: Path, on_broken: OnBroken) -> Catalogue:
         if not isinstance(row, dict) or not isinstance(name := _scenario_id(row), str):
             on_broken(ReadError("a scenario needs a scenario_id that is text", path=str(path), place=place))
             continue
-        # Of two scenarios with one id the last counts; `validate` names the second.
+        # If two scenarios have one id, the last counts; `validate` reports the second.
         found[name] = {key: value for key, value in row.items() if key.lower() != "scenario_id"}
     return found
 

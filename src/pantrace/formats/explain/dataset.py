@@ -1,4 +1,4 @@
-"""Cases: rows of a dataset, full or comparative, and the samples they stand for."""
+"""Cases: rows of a dataset, full or comparative, read as samples and written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .keys import (
 UNKNOWN = "unknown"
 """The agent's name if none is known: the original program cannot read a case without one."""
 BEFORE = "calls_before_answer"
-"""How many calls were made before the answer was given, where more followed: a case tells calls and answer apart."""
+"""How many calls came before the answer, if more followed: a case holds calls and answer separately."""
 LABELS = ("phase", "difficulty", "quality_band", "topic_family", "learner_level", "workflow_mode")
 
 CALL = vocabulary({"tool": is_text, "arguments": is_anything, "reason": is_text, "outcome": is_text})
@@ -82,7 +82,7 @@ def load(row: dict[str, Any]) -> Sample:
     values, note = split_known(row, CASE)
     if "case_id" not in values:
         raise ReadError("a case needs a case_id that is text", remedy="is this an explain dataset?")
-    # Our own writer puts it there for the original program.
+    # Our own writer puts it there, because the original program needs a name.
     if values.get("agent_name") == UNKNOWN:
         del values["agent_name"]
     labels = {name: values[name] for name in LABELS if name in values}
@@ -91,6 +91,7 @@ def load(row: dict[str, Any]) -> Sample:
         if isinstance(value, str):
             labels.setdefault(name, value)
         else:
+            # Labels of a case are texts; the numbers of a scenario are kept beside them.
             scenario[name] = value
     if scenario:
         note["scenario"] = scenario
@@ -121,6 +122,7 @@ def load(row: dict[str, Any]) -> Sample:
 def _deviations(values: dict[str, Any]) -> dict[str, Any]:
     """Payloads of a stored bundle that do not follow from the case; null for one that is missing."""
     stored, derived = values["explain_inputs"], inputs_in(values)
+    # In real datasets the bundle only repeats the case: 1.4 MB for 30 cases.
     kept = {name: payload for name, payload in stored.items() if payload != derived.get(name)}
     return {**kept, **{name: None for name in derived if name not in stored}}
 
@@ -157,7 +159,7 @@ def _trajectory(values: dict[str, Any]) -> Trajectory | None:
         return None
     made = [_call_parts(call, f"call_{number}") for number, call in enumerate(calls or (), 1)]
     if answer is not None:
-        # A case keeps calls and answer apart: without our note, the answer comes last.
+        # A case does not say when the answer was given: without our note, it comes last.
         made.insert(values.get(CARRIER, {}).get(BEFORE, len(made)), (Text(text=answer),))
     parts = [part for each in made for part in each]
     question, agent = values.get("question"), values.get("agent_name")
@@ -171,9 +173,11 @@ def _call_parts(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
     values, note = split_known(row, MADE, always=("outcome",))
     call = ToolCall(id=call_id, name=values["tool"], arguments=values.get("arguments"), extra=as_extra(NAME, note))
     if "outcome" not in values:
+        # A null outcome says that there was a result, a missing one that there was none.
         answered = any(key.lower() == "outcome" for key in row)
         return (call, ToolResult(call_id=call_id, name=call.name)) if answered else (call,)
     outcome = values["outcome"]
+    # The shape in which our own writer puts an output and an error into one value.
     if isinstance(outcome, dict) and isinstance(outcome.get("error"), str) and not outcome.keys() - {"output", "error"}:
         output, error = outcome.get("output"), outcome["error"]
         return call, ToolResult(call_id=call_id, name=call.name, output=output, error=error, failure="error")
@@ -184,7 +188,7 @@ def _call_parts(row: dict[str, Any], call_id: str) -> tuple[Part, ...]:
 
 def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
     """A sample of any format as a case."""
-    case, told = sample.case or Case(), judge_inputs_of(sample, call_entry)
+    case, given = sample.case or Case(), judge_inputs_of(sample, call_entry)
     note = rest_in(case.extra, NAME)
     answered = sample.trajectory is not None
     row: dict[str, Any] = {
@@ -192,27 +196,28 @@ def dump(sample: Sample, *, bundle: bool, labels: bool) -> dict[str, Any]:
         "scenario_id": case.scenario,
         "agent_name": agent_of(sample) or UNKNOWN,
         **{name: case.labels.get(name) for name in LABELS},
-        "question": told.question,
-        "context": told.context,
-        "model_answer": told.answer,
+        "question": given.question,
+        "context": given.context,
+        "model_answer": given.answer,
         "reference_answer": _reference(sample, case),
-        "task_goal": told.goal,
-        "relevant_context": told.relevant_context,
-        "available_tools": told.available_tools,
+        "task_goal": given.goal,
+        "relevant_context": given.relevant_context,
+        "available_tools": given.available_tools,
         "expected_tool_calls": _expected_rows(sample, case),
-        "invoked_tool_calls": told.calls if answered else None,
-        "explain_inputs": _bundle(told, note) if bundle else None,
+        # None, not []: an empty list would say that the case was run and called no tool.
+        "invoked_tool_calls": given.calls if answered else None,
+        "explain_inputs": _bundle(given, note) if bundle else None,
         "required_evals": None if case.required_evals is None else list(case.required_evals),
         "threshold_profile": case.profile,
         "expected_contract": case.contract,
         "labels": (further_labels(case) or None) if labels else None,
-        CARRIER: _order(sample.trajectory) if told.answer is not None else None,
+        CARRIER: _order(sample.trajectory) if given.answer is not None else None,
     }
     return restore(row, note)
 
 
 def _order(trajectory: Trajectory | None) -> dict[str, int] | None:
-    """Where the answer stands among the calls; None if it is last, which readers assume."""
+    """Where the answer comes among the calls; None if it is last, which readers assume."""
     calls = before = 0
     if trajectory is None or trajectory.response is not None:
         return None
@@ -225,7 +230,7 @@ def _order(trajectory: Trajectory | None) -> dict[str, int] | None:
 
 
 def case_id(sample: Sample) -> str:
-    """The sample's id; a later repetition gets its number, as ids are unique in a file."""
+    """The sample's id; a later repetition gets a number, because ids are unique in a file."""
     return f"{sample.id}#{sample.epoch}" if sample.epoch is not None and sample.epoch > 1 else sample.id
 
 
@@ -235,11 +240,11 @@ def further_labels(case: Case) -> dict[str, Any]:
     return {**words, **rest_in(case.extra, NAME).get("scenario", {})}
 
 
-def _bundle(told: JudgeInputs, note: dict[str, Any]) -> dict[str, Any] | None:
+def _bundle(given: JudgeInputs, note: dict[str, Any]) -> dict[str, Any] | None:
     kept = note.get("explain_inputs", {})
-    if told.answer is None and not kept:
+    if given.answer is None and not kept:
         return None
-    merged: dict[str, Any] = {**inputs_of(told), **kept}
+    merged: dict[str, Any] = {**inputs_of(given), **kept}
     return {name: payload for name, payload in merged.items() if payload is not None}
 
 

@@ -28,8 +28,8 @@ def split_known(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The known values of an object, and a note of what else is needed to write it again.
 
-    null counts as not stated. A key that is unknown, or whose value is not what it must be, stands as it is under
-    `unknown`; a known key in other letters stands under `spelling`, with null only if it is `always` written."""
+    null counts as not stated. A key that is unknown, or whose value has the wrong type, is kept under `unknown`.
+    A known key in another spelling is kept under `spelling`; with a null only if the key is `always` written."""
     values: dict[str, Any] = {}
     unknown: dict[str, Any] = {}
     spelling: dict[str, str] = {}
@@ -41,6 +41,7 @@ def split_known(
         elif value is None:
             if key != name and name in always:
                 spelling[name] = key
+        # A value of the wrong type is not lost: it is written back as an unknown key.
         elif not words.fits[name](value):
             unknown[key] = value
         else:

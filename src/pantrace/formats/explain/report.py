@@ -54,11 +54,12 @@ AGENT = vocabulary(
 AVERAGE = vocabulary({"averageScore": is_number, "averageProbScore": is_number})
 
 Difference = tuple[str, Any, Any]
-"""Path inside the report, the stored number, and what its cases give."""
+"""Path inside the report, the stored number, and the number that its cases give."""
 
 
 def is_report(document: Any) -> bool:
     """Whether an object begins like a report, with totals and agents before its cases."""
+    # Decided by keys in front of the cases: the head of a long report does not reach its end.
     keys = {key.lower() for key in document} if isinstance(document, dict) else set()
     return {"totalcases", "peragent"} <= keys and bool(keys & {"cases", "overallpassrate"})
 
@@ -107,7 +108,7 @@ def _samples(path: Path, cases: list[Any], on_broken: OnBroken) -> Iterator[Samp
 
 
 def _digest(cases: Iterable[Any]) -> str:
-    """A fingerprint of what the cases add up to, to notice when stored totals are about other cases."""
+    """A fingerprint of the totals of some cases, to notice when stored totals belong to other cases."""
     given = totals((case for case in cases if isinstance(case, dict)), as_original=True)
     return sha256(encode(given)).hexdigest()[:16]
 
@@ -147,6 +148,7 @@ def _aggregate(
     labels: dict[str, str],
     n: Any,
 ) -> Aggregate:
+    # Both numbers are kept: the stored one is what the report says, the other shows that its cases disagree.
     differs = f"{place}{key}" in given
     return Aggregate(
         name=name,
@@ -178,6 +180,7 @@ def totals(cases: Iterable[dict[str, Any]], *, as_original: bool) -> dict[str, A
 
 def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, Any]:
     passed = sum(row.get("passed", False) for row in rows)
+    # A case without metrics ended in an error, and its composite of 0 was not measured.
     composites = [
         row["compositeScore"] for row in rows if "compositeScore" in row and (as_original or row.get("metrics"))
     ]
@@ -186,6 +189,7 @@ def _agent_totals(rows: list[dict[str, Any]], as_original: bool) -> dict[str, An
         for raw in row.get("metrics", ()):
             metric = split_known(raw, METRIC)[0]
             scores, probabilities = numbers.setdefault(metric["metricName"], ([], []))
+            # -1 means that the judge's reply could not be read; averaged, it would be a very bad score.
             counts = as_original or ("status" not in metric and metric.get("score") != -1)
             if isinstance(metric.get("value"), bool):
                 metric.setdefault("score", int(metric["value"]))
@@ -221,6 +225,7 @@ def differences(document: dict[str, Any]) -> Iterator[Difference]:
     own = dict(_numbers(totals(cases, as_original=False)))
     for path, number in stored.items():
         given = original.get(path)
+        # Either way of counting is right, as reports of the original and of ours differ in it.
         if not _same(number, given) and not _same(number, own.get(path)):
             yield path, number, given
 
@@ -249,7 +254,7 @@ def write_report(run: RunHeader, cases: list[dict[str, Any]], target: Path) -> N
     again, over scored values only."""
     kept = rest_in(run.extra, NAME)
     stored = kept.get("stored", {})
-    # Samples may have been left out or judged again since: totals of other cases must not stand above these.
+    # Samples may have been left out or judged again since: then the stored totals are about other cases.
     if not stored or kept.get("counted") != _digest(cases):
         counted = {"generatedAtUtc": time_text(run.created)}
         known, note = split_known(stored, REPORT)

@@ -1,4 +1,4 @@
-"""Scored cases of a report, with metrics and a stored decision, and the samples they stand for."""
+"""Scored cases of a report, with metrics and a stored decision, read as samples and written."""
 
 from __future__ import annotations
 
@@ -74,11 +74,12 @@ def scale_of(metric: str) -> Scale | None:
     """1 to 5, or 1 to 10 for perceived intelligence; None for a metric that is not one of the nine."""
     if metric not in EVALS:
         return None
+    # Its prompt grades from 1 to 10, though the scoring policy assumes 1 to 5 for all nine.
     return Scale(low=1, high=10 if metric == "PerceivedIntelligenceExplain" else 5)
 
 
 def _load(row: dict[str, Any]) -> Sample:
-    """A case of a report: its scores, and an outcome if it broke off."""
+    """A case of a report: its scores, and an outcome if it ended in an error."""
     values, note = split_known(row, SCORED, always=("failureReason",))
     if "caseId" not in values:
         raise ReadError("a case of a report needs a caseId that is text")
@@ -138,7 +139,7 @@ def _metric(row: dict[str, Any]) -> Score:
         if status == "scored":
             status, reasoning = "unscored", UNREADABLE if reasoning is None else reasoning
     if score is not None and score != value:
-        # The number beside a word or a yes is kept, since the totals were counted with it.
+        # The number beside a text or a boolean is kept, because the report's totals include it.
         stored = score
     details = {
         "stored_value": stored,
@@ -173,15 +174,15 @@ def _dump(sample: Sample, options: Any) -> dict[str, Any]:
         **(_decision_of_score(found) if found is not None else _decision_of_outcome(sample)),
     }
     row["metrics"] = [_metric_row(score) for score in sample.scores if score is not found]
-    # Without metrics a composite of 0 says that nothing was measured; beside other scores it must be said.
+    # Without metrics, a composite of 0 already means that nothing was measured; with metrics, only a status can say so.
     row["status"] = found.status if found is not None and found.status != "scored" and row["metrics"] else None
     return restore(row, note, always=() if "failureReason" in note.get("without", ()) else ("failureReason",))
 
 
-def _verdict(told: Sample, sample: Sample) -> Sample:
+def _verdict(actual: Sample, sample: Sample) -> Sample:
     """A sample without its trajectories, which a report does not hold."""
-    extra = {**sample.extra, **told.extra}
-    return msgspec.structs.replace(sample, trajectory=told.trajectory, expected=told.expected, extra=extra)
+    extra = {**sample.extra, **actual.extra}
+    return msgspec.structs.replace(sample, trajectory=actual.trajectory, expected=actual.expected, extra=extra)
 
 
 load, dump = carry_rest(_load, _dump, CARRIER, _verdict)
@@ -218,7 +219,8 @@ def _metric_row(score: Score) -> dict[str, Any]:
         "reasoning": None if stored and score.explanation == UNREADABLE else score.explanation,
         "chainOfThought": score.details.get("chain_of_thought"),
     }
-    # Two keys beyond the original's, only where its own cannot say it: why there is no number, and what is no number.
+    # Two keys that the original does not have, written only if needed: why there is no number, and a value that is not
+    # a number.
     row["status"] = score.status if score.status != "scored" and not stored else None
     row["value"] = score.value if isinstance(score.value, (bool, str)) else None
     return restore(row, note, always=_ALWAYS)

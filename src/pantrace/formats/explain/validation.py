@@ -1,4 +1,4 @@
-"""Checks: every place where a dataset, a report or a catalogue is not as it should be."""
+"""Validation of datasets, reports and scenario catalogues."""
 
 from __future__ import annotations
 
@@ -67,11 +67,12 @@ AGENTS = (
     "preparation-workflow-multi-agent",
     "preparation-workflow-single-agent",
 )
-"""What the factory of the original program makes; "unknown" is our word for a case of no known agent."""
+"""The agents that the original program's factory makes; we write "unknown" if a case has no known agent."""
 
 _METRIC_SHAPE = {
     "metricName": str,
     "evalName?": (str, None),
+    # Null where a judge failed; the original always writes a number.
     "score": (float, None),
     "probScore?": (float, None),
     "reasoning?": (str, None),
@@ -135,11 +136,11 @@ def check(row: Any) -> Iterator[Violation]:
 
 
 def check_case(row: dict[str, Any]) -> Iterator[Violation]:
-    """Violations of one case. A comparative case is still to be run and needs no answer."""
+    """Violations of one case. A comparative case has yet to be run and needs no answer."""
     row = _canonical(row, CASE)
     yield from violations(row, _CASE_SHAPE)
     stated = {key for key, value in row.items() if value is not None}
-    # The only mark of a case that has still to be run.
+    # Nothing else marks a case that has yet to be run.
     comparative = "workflow_mode" in stated and "model_answer" not in stated
     for key in _COMPARATIVE if comparative else _FULL:
         if key not in stated:
@@ -151,6 +152,7 @@ def check_case(row: dict[str, Any]) -> Iterator[Violation]:
         if name not in EVALS:
             yield warning(f"{name!r} is not one of the nine evals", f"required_evals[{index}]")
     values = split_known(row, CASE)[0]
+    # A case that has yet to be run gets its answer and its calls later.
     if not comparative:
         yield from _check_needs(evals, stated, values)
     yield from check_bundle(values, evals)
@@ -163,6 +165,7 @@ def _check_id(row: dict[str, Any], comparative: bool) -> Iterator[Violation]:
     name, agent = row.get("case_id"), row.get("agent_name")
     if not isinstance(name, str) or not isinstance(agent, str):
         return
+    # Comparative cases are named after a workflow, not after their agent.
     wanted = r".+" if comparative else re.escape(agent)
     if not re.fullmatch(rf"{wanted}-\d{{3,}}", name):
         yield warning(f"{name!r} is not an agent's name and a number of three digits ({agent}-001)", "case_id")
@@ -218,6 +221,7 @@ def check_report(row: dict[str, Any]) -> Iterator[Violation]:
         if count > 1 and name is not None:
             yield error(f"case id {name!r} occurs {count} times", "cases")
     yield from _check_scales(list_of(cases))
+    # Only a warning: one published report stores an average that its cases do not give.
     for path, stored, given in report.differences(row):
         yield warning(f"stored {stored}, its cases give {'none' if given is None else given}", path)
 
@@ -241,8 +245,9 @@ def _check_scales(cases: list[Any]) -> Iterator[Violation]:
 
 
 def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) -> Iterator[Violation]:
-    """Violations of all rows, including those that only show among several: repeated ids, and scenarios that the
+    """Violations of all rows, including those that need several rows to show: repeated ids, and scenarios that the
     catalogue lacks or describes differently."""
+    # Errors of the catalogue are reported when the catalogue itself is validated.
     known = catalogue.read_catalogue(scenarios, lambda error: None) if scenarios is not None else None
     seen: dict[str, str | None] = {}
     agents: set[str] = set()
@@ -260,7 +265,7 @@ def check_cases(rows: Iterable[tuple[str | None, Any]], scenarios: Path | None) 
             seen[name] = place
         agent = values.get("agent_name")
         if isinstance(agent, str) and agent.lower() not in (*AGENTS, "unknown") and agent not in agents:
-            agents.add(agent)  # told once: other teams have other agents
+            agents.add(agent)  # reported once, because other teams have other agents
             why = f"{agent!r} is not one of the factory's agents: {', '.join(AGENTS)}"
             yield from under(place, [warning(why, "agent_name")], ", ")
         if known is not None and scenarios is not None and not scenario and "scenario_id" in values:

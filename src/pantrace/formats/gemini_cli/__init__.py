@@ -1,4 +1,4 @@
-"""Sessions of Gemini CLI: one file of lines for each, sub-agents in files of their own; the older documents too.
+"""Sessions of Gemini CLI: one file of lines each, sub-agents in separate files; also the older documents.
 
 Spec: github.com/google-gemini/gemini-cli, packages/core/src/services/chatRecordingTypes.ts
 Detect: `sessionId` beside `projectHash` in the first record.
@@ -48,8 +48,12 @@ def _samples(path: Path, head: dict[str, object], source: Source, on_broken: OnB
     name = head.get("sessionId")
     # A resume in another minute leaves a second file with the same session id.
     every = session_files(path, name) if isinstance(name, str) else [path]
+    # Only the first file is read with the others; a later one that is named itself is read alone, as a resumed session.
     is_first = every[:1] == [path]
     found = [each for file in (every if is_first else [path]) for each in records(file, on_broken)]
+    # If no line can be read, each of them was reported already.
+    if not found:
+        return
     try:
         sample = load(found)
     except ReadError as error:

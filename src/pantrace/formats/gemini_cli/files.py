@@ -1,7 +1,7 @@
 """The files of a session: its own, stubs that a resume leaves beside it, and those of its sub-agents.
 
-`chats/session-<minute>-<id>.jsonl`; a resume in another minute makes one more of the same id. Sub-agents lie in
-`chats/<session id>/<agent id>.jsonl`, or beside the session where somebody has put all files in one folder.
+A session is `chats/session-<minute>-<id>.jsonl`; a resume in another minute adds a file with the same id. Sub-agents
+are in `chats/<session id>/<agent id>.jsonl`, or beside the session if somebody has put all files into one folder.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def session_files(path: Path, name: str) -> list[Path]:
     """The files of a session beside one of them, in order."""
     if not path.name.startswith(PREFIX):
         return [path]
-    # A file that was renamed, or whose id was changed, is of its own session all the same.
+    # The file itself always belongs to its session, even if it was renamed or its id was changed.
     found = {path, *(each for each in _named_for(path.parent, name) if head_of(each).get("sessionId") == name)}
     return sorted(found, key=lambda each: (each.name.partition(".")[0], each.name))
 
@@ -80,14 +80,14 @@ def owner(path: Path) -> Path | None:
 
 
 def _parent(path: Path, folder: Path) -> Path | None:
-    """The first session of a folder that started a sub-agent: the sub-agent's folder is named for it, or it contains
-    its name."""
+    """The first session of a folder that started a sub-agent: the sub-agent's folder is named after it, or it contains
+    the sub-agent's name."""
     named = path.name.partition(".")[0].encode()
     for other in _likely_first(folder, path.parent.name):
         head = head_of(other) if other != path else {}
         if not head or head.get("kind") == "subagent":
             continue
-        # The second is for files that somebody has put into one folder.
+        # The second condition is for files that somebody has put into one folder.
         if path.parent.name == head["sessionId"] or (folder == path.parent and named in _bytes(other)):
             return session_files(other, head["sessionId"])[0]
     return None

@@ -1,6 +1,6 @@
 """One message of a session as a step, and back.
 
-A model's message holds its thoughts, its words, and its calls with their results. `tokens.output` excludes thoughts.
+A model's message holds its thoughts, its text, and its calls with their results. `tokens.output` excludes thoughts.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ COUNTS = {
 }
 ROLES: dict[str, Role] = {"user": "user", "gemini": "agent", "info": "system", "warning": "system", "error": "system"}
 CONTEXT = "<session_context>"
-"""How the message begins that the program puts in front of every session."""
+"""The beginning of the message that the program puts in front of every session."""
 FORM = "form"
-"""Notes on how a message was told stand under this name; they are no keys of it."""
+"""Notes on the form of a message are kept under this name; they are not keys of it."""
 
 
 def step_from(raw: dict[str, Any]) -> Step:
@@ -43,7 +43,7 @@ def step_from(raw: dict[str, Any]) -> Step:
     kind = raw["type"]
     role = ROLES.get(kind, "system")
     taken = {"type"}
-    # info, warning and error are all notes here: their own word is kept to write it back.
+    # info, warning and error all become notes, so the type is kept for writing.
     form: dict[str, Any] = {} if kind in ("user", "gemini") else {"type": kind}
     given: dict[str, Any] = {} if role != "system" else {"kind": "note"}
     parts: list[Part] = []
@@ -55,7 +55,7 @@ def step_from(raw: dict[str, Any]) -> Step:
     calls = raw.get("toolCalls")
     if not isinstance(calls, list) or not all(_is_call(each) for each in calls):
         calls = None
-    # Some calls have no id.
+    # Calls without an id occur.
     names = [each["id"] for each in calls or () if "id" in each]
     content = raw.get("content")
     if isinstance(content, str):
@@ -66,7 +66,7 @@ def step_from(raw: dict[str, Any]) -> Step:
     elif isinstance(content, list):
         taken.add("content")
         found = [gemini.part_from(each, NAME) for each in content]
-        # What `thoughts` and `toolCalls` say better stands here a second time, once a session was resumed.
+        # After a resume, the content repeats thoughts and calls that `thoughts` and `toolCalls` hold in more detail.
         twice = "thoughts" in taken and bool(thoughts)
         own = [each for each in found if not (isinstance(each, ToolCall) and each.id in names)]
         own = [each for each in own if not (twice and isinstance(each, Thinking))]
@@ -106,7 +106,7 @@ def _is_call(raw: Any) -> bool:
 def _usage(raw: Any) -> Usage | None:
     if not isinstance(raw, dict) or not raw:
         return None
-    # A count of another type is kept as it is, and not counted.
+    # If a count has another type, `tokens` is kept as it is and not counted.
     if not all(type(value) is int for key, value in raw.items() if key in COUNTS and value is not None):
         return None
     return gemini.usage_from({COUNTS.get(key, key): value for key, value in raw.items()}, NAME)
@@ -137,10 +137,10 @@ def _call_parts(raw: dict[str, Any]) -> list[Part]:
 def _answer(raw: dict[str, Any]) -> ToolResult:
     """The answer in Gemini's parts; without output if it has another form."""
     plain = ToolResult(call_id=raw.get("id"), name=raw["name"])
-    told_parts = raw.get("result")
-    if not isinstance(told_parts, list) or not told_parts:
+    result = raw.get("result")
+    if not isinstance(result, list) or not result:
         return plain
-    first, *others = [gemini.part_from(each, NAME) for each in told_parts]
+    first, *others = [gemini.part_from(each, NAME) for each in result]
     media = tuple(each for each in others if isinstance(each, Media))
     fits = isinstance(first, ToolResult) and (first.call_id, first.name) == (raw.get("id"), raw["name"])
     if not fits or len(media) < len(others) or not isinstance(first, ToolResult) or first.output is None:
@@ -149,7 +149,7 @@ def _answer(raw: dict[str, Any]) -> ToolResult:
 
 
 def message_to(step: Step, results: list[ToolResult]) -> dict[str, Any]:
-    """A step as a message record; `results` are the answers to its calls, wherever they stand."""
+    """A step as a message record; `results` are the answers to its calls, from whichever step."""
     own = rest_in(step.extra, NAME).get(FORM, {})
     row = STEP.dump(step, FORM)
     kind = own.get("type") or ("gemini" if step.role == "agent" else "info" if step.role == "system" else "user")
@@ -164,7 +164,7 @@ def message_to(step: Step, results: list[ToolResult]) -> dict[str, Any]:
         row["content"] = form if isinstance(form, list) else _content(step, kind, form, thoughts)
     calls = [part for part in step.parts if isinstance(part, ToolCall)]
     if kind == "gemini" and form == "parts" and not any(each.call_id == call.id for call in calls for each in results):
-        pass  # told in the content
+        pass  # the content already has them
     elif calls or "toolCalls" in own:
         by_id = {each.call_id: each for each in results}
         row["toolCalls"] = [_call_to(call, by_id.get(call.id), step) for call in calls]
@@ -176,7 +176,7 @@ def message_to(step: Step, results: list[ToolResult]) -> dict[str, Any]:
 
 
 def _content(step: Step, kind: str, form: Any, thoughts: list[Thinking]) -> Any:
-    """The words of a message: a text if possible, else Gemini's parts."""
+    """The content of a message: a text if possible, else Gemini's parts."""
     kept = [part for part in step.parts if not (isinstance(part, Thinking) and part in thoughts)]
     if kind == "gemini" and form != "parts":
         kept = [part for part in kept if not isinstance(part, (ToolCall, ToolResult))]
@@ -211,5 +211,5 @@ def _call_to(call: ToolCall, result: ToolResult | None, step: Step) -> dict[str,
         parts: tuple[Part, ...] = (bare, *result.media)
         row["result"] = [raw for part in parts if (raw := gemini.camel_part_to(part, NAME)) is not None]
     if "timestamp" not in row and (at := STEP.dump(step).get("timestamp")) is not None and NAME not in result.extra:
-        row["timestamp"] = at  # Gemini CLI demands one
+        row["timestamp"] = at  # Gemini CLI requires one
     return row

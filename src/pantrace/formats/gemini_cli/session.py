@@ -1,11 +1,11 @@
 """A session: an append-only log of messages, of changes to its head, and of lists that replace all messages.
 
-The last line of a message wins. A list (`$set`) is what the model sees from there on: a resume repeats all messages in
-one, without tokens and with the time of the resume, so that what was told before tells more. A message that a list
-leaves out was replaced by a summary or taken back; it was said all the same. `$rewindTo` gives a branch up.
+The last line of a message wins. A list (`$set`) is what the model sees from there on. A resume repeats all messages in
+such a list, without tokens and with the time of the resume, so the earlier lines are the better source. A message that
+a list leaves out was replaced by a summary or taken back, but it was said. `$rewindTo` abandons a branch.
 
-What cannot be told by the steps (earlier lines of a message, lists, repeated results) is kept in `extra` as a script of
-the file, so that a session comes back line by line.
+What the steps cannot hold (earlier lines of a message, lists, repeated results) is kept in `extra` as a script of the
+file, so that a session comes back line by line.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class _Session:
         self.head: Raw = {}
         self.started: float | None = None
         self.messages: dict[str, Raw] = {}
-        """The best record of each message, in the order in which they came."""
+        """The most complete record of each message, in the order in which they came."""
         self.active: list[str] = []
         self.parents: dict[str, str | None] = {}
         self.rewound = False
         self.notes: dict[str, Raw] = {}
-        """What the log tells of a message beside its record: kind, replaces, error."""
+        """What the log says about a message beside its record: kind, replaces, error."""
         for record in records:
             self._take(record)
         self.script = [self._note_in_script(record) for record in records]
@@ -128,7 +128,7 @@ class _Session:
         # A request that failed leaves no line of its own: the next list merely lacks its prompt.
         elif gone and all(self.messages[name]["type"] == "user" for name in gone):
             self.notes[gone[-1]] = {"taken back": True}
-        # What is gone stays on the path: it was said, and the model was paid for it.
+        # Messages that are gone stay on the path: they were said, and their tokens were paid for.
 
     def _note_in_script(self, record: Any) -> Any:
         if _is_message(record):
@@ -139,7 +139,7 @@ class _Session:
         return {"line": record}
 
     def _message(self, record: Any) -> Raw:
-        """A message for the script: by its id if its step holds it, else the line itself."""
+        """A message for the script: its id if its step holds all of it, else the line itself."""
         if not _is_message(record) or self._is_repeated(record):
             return {"line": record}
         best = self.messages[record["id"]]
@@ -151,26 +151,26 @@ class _Session:
         return {"line": record}
 
     def _is_repeated(self, record: Raw) -> bool:
-        """Whether a message only repeats results that stand beside their calls."""
+        """Whether a message only repeats results that are also stored with their calls."""
         answers = _answers(record)
         return bool(answers) and answers <= self._answered_calls
 
     @cached_property
     def _answered_calls(self) -> set[str]:
-        """Ids of calls that have their results beside them."""
+        """Ids of calls that are stored with their results."""
         calls = [each for raw in self.messages.values() for each in _messages_in(raw.get("toolCalls"))]
         return {each["id"] for each in calls if isinstance(each.get("id"), str) and each.get("result")}
 
     def trajectory(self) -> Trajectory:
         steps: list[Step] = []
-        told: dict[str | None, str | None] = {None: None}
+        nearest: dict[str | None, str | None] = {None: None}
         """The nearest step for each message: one that repeats results has none of its own."""
         for name, raw in self.messages.items():
-            parent = told.get(self.parents.get(name))
+            parent = nearest.get(self.parents.get(name))
             if self._is_repeated(raw):
-                told[name] = parent
+                nearest[name] = parent
                 continue
-            told[name] = name
+            nearest[name] = name
             note = dict(self.notes.get(name, {}))
             taken_back = note.pop("taken back", False)
             step = msgspec.structs.replace(step_from(raw), **note)
@@ -182,12 +182,13 @@ class _Session:
         summary = text_of(head.get("summary"))
         return Trajectory(
             id=head["sessionId"],
+            # A sub-agent's summary is what it reported to its parent; that of a session is a title.
             title=None if is_child else summary,
             response=summary if is_child else None,
             created=self.started,
             ended=from_iso(head.get("lastUpdated")),
             steps=tuple(steps),
-            leaf=told.get(self.active[-1]) if self.rewound and self.active else None,
+            leaf=nearest.get(self.active[-1]) if self.rewound and self.active else None,
             outcome=Outcome(status="error", reason=last.error.message) if last is not None and last.error else None,
             extra=as_extra(NAME, {"script": self.script}),
         )
@@ -231,7 +232,7 @@ def dump(sample: Sample, options: Any) -> list[Any]:
     rows: list[Raw] = []
     for number, step in enumerate(trajectory.steps if script else active_steps(trajectory), 1):
         if step.role == "tool" and all(id(part) in paired for part in step.parts) and not rest_in(step.extra, NAME):
-            continue  # its results stand beside their calls
+            continue  # its results are written with their calls
         if step.error == TAKEN_BACK and not step.parts:
             continue  # the script takes the prompt back
         if script or step.kind != "note" or step_text(step):
@@ -254,11 +255,11 @@ def _head(trajectory: Trajectory, name: str) -> Raw:
 
 
 class _Replay:
-    """The lines of a file by its script, with messages as the steps are now."""
+    """Writes the lines of a file by its script, with the messages as the steps are now."""
 
     def __init__(self, rows: dict[str, Raw]):
         self.rows = rows
-        self.told: set[str] = set()
+        self.written: set[str] = set()
 
     def of(self, script: list[Any]) -> list[Any]:
         lines: list[Any] = []
@@ -268,15 +269,16 @@ class _Replay:
                 lines.append({"$set": {**entry["set"], "messages": listed}})
             else:
                 lines += self._message(entry)
-        return lines + [row for name, row in self.rows.items() if name not in self.told]
+        # Steps that were added since reading are not in the script.
+        return lines + [row for name, row in self.rows.items() if name not in self.written]
 
     def _message(self, entry: Raw) -> list[Any]:
         if "step" not in entry:
             return [entry["line"]]
         row = self.rows.get(entry["step"])
         if row is None:
-            return []  # the step was taken out
-        self.told.add(entry["step"])
+            return []  # the step was removed
+        self.written.add(entry["step"])
         return [{key: value for key, value in row.items() if key not in entry.get("without", ())}]
 
 

@@ -2,7 +2,7 @@
 
 Spec: https://inspect.aisi.org.uk/eval-logs.html; the shapes are those of inspect_ai 0.3.285, and the Inspect log guide.
 Detect: a zip with header.json or _journal/start.json, or a JSON object whose `eval` names a task.
-Lost: nothing; what Inspect has no word for lies in `metadata.pantrace` of the sample or of `eval`.
+Lost: nothing; data that Inspect has no field for is kept in `metadata.pantrace` of the sample or of `eval`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the logger of Health Universe's A2A SDK wrote beside its calls: task states, progress, anything else."""
+"""What the logger of Health Universe's A2A SDK writes beside its calls: task states, progress, anything else."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from pantrace.wire.optional import object_of
 from pantrace.wire.times import from_iso
 
 TASK, REMARKS = "a2a:task", "a2a:"
-"""Sources of info events: that of states of a task, and how all of that logger's begin."""
+"""Sources of info events: the one for states of a task, and the prefix of all that the logger writes."""
 _ENDINGS: dict[Any, Literal["error", "failed", "cancelled"]] = {
     "failed": "error",
     "rejected": "failed",
     "canceled": "cancelled",
     "cancelled": "cancelled",
 }
-"""States in which a task of A2A has come to a bad end; one that is completed was judged by nobody."""
+"""States that mean that an A2A task ended badly. "completed" is not an outcome: nobody judged the result."""
 
 
 def is_remark(event: dict[str, Any]) -> bool:
     """Whether this logger wrote an info event beside its calls."""
     source = event.get("source")
+    # Two of its sources have no prefix.
     return isinstance(source, str) and (source.startswith(REMARKS) or source in ("agent", "lifecycle"))
 
 
 def remark(event: dict[str, Any]) -> Step:
     """A state, a progress message or anything else that was logged, as a note between the steps."""
     data = event.get("data")
-    told = object_of(data)
-    state, message = told.get("state"), told.get("message")
+    fields = object_of(data)
+    state, message = fields.get("state"), fields.get("message")
     head = f"task {state}" if isinstance(state, str) else ""
-    if told.get("type") == "progress_update" and isinstance(told.get("progress"), (int, float)):
-        head = f"{told['progress']:.0%}"
+    if fields.get("type") == "progress_update" and isinstance(fields.get("progress"), (int, float)):
+        head = f"{fields['progress']:.0%}"
     words = [each for each in (head, message) if isinstance(each, str) and each]
     text = ": ".join(words) or encode(data).decode("utf-8", "replace")
     delta = {"task_state": state} if isinstance(state, str) else None
@@ -42,16 +43,17 @@ def remark(event: dict[str, Any]) -> Step:
 
 
 def ending_of(events: list[Any]) -> Outcome | None:
-    """How a task ended badly, by its last state; None if it did not, or nobody said so."""
+    """How a task ended badly, by its last state; None if it did not, or if there is no state."""
     for event in reversed(events):
         if isinstance(event, dict) and event.get("event") == "info" and event.get("source") == TASK:
             data = event.get("data")
-            told = object_of(data)
-            state = told.get("state")
+            fields = object_of(data)
+            state = fields.get("state")
             if state not in _ENDINGS:
                 return None
-            said = told.get("message") or _last_message(events)
-            return Outcome(status=_ENDINGS[state], reason=said, extra={"inspect": {"state": state}})
+            reason = fields.get("message") or _last_message(events)
+            # Marked, so that writing does not add an `error` that the log did not have.
+            return Outcome(status=_ENDINGS[state], reason=reason, extra={"inspect": {"state": state}})
     return None
 
 

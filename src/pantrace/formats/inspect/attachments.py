@@ -19,6 +19,7 @@ def reference(value: Any) -> str | None:
 
 def resolve(value: Any, attachments: dict[str, Any]) -> Any:
     """A value with every reference replaced by its content; values without references are not copied."""
+    # `type() is` and not isinstance: this runs for every value of a sample, and decoded JSON has no subclasses.
     kind = type(value)
     if kind is str:
         return attachments.get(value.partition("://")[2], value) if value.startswith(_SCHEMES) else value

@@ -1,7 +1,7 @@
 """Events for a trajectory of another format: spans, model calls with their real inputs, tool calls, scores.
 
-Inputs lie in the message pool once; each model call points at its part of it. Times that the source did not measure are
-those of the event before, marked as made up.
+Inputs are stored once, in the message pool; each model call refers to its part of it. A time that the source did not
+measure is that of the previous event, and is marked as not measured.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def build_events(sample: Sample, row: dict[str, Any], drafts: MessageDrafts) -> 
     if sample.trajectory is None:
         return {"events": [], "output": {"model": "", "choices": []}}
     maker = _Maker(sample, row, drafts)
-    maker.tell()
+    maker.build()
     return {
         "output": maker.output,
         "events": maker.events,
@@ -67,7 +67,7 @@ class _Maker:
         self.begin = _first_time(self.trajectory)
         self.now = self.begin if self.begin is not None else 0.0
 
-    def tell(self) -> None:
+    def build(self) -> None:
         self.open("init", "init")
         self.add("sample_init", None, sample=self._sample_init(), state={})
         self.close()
@@ -150,7 +150,7 @@ class _Maker:
             if step.role == "agent":
                 self.model_call(step, trajectory, self.pool[first], [[start, first]] if first > start else [])
             if step.kind == "compaction":
-                start = first  # from here on the model sees the summary in place of what it sums up
+                start = first  # from here on the model sees the summary instead of the messages before it
             calls = [part for part in step.parts if isinstance(part, (ToolCall, Action))]
             raws = self.pool[first].get("tool_calls") or ()
             for number, call in enumerate(calls):
@@ -163,7 +163,7 @@ class _Maker:
     def model_call(self, step: Step, trajectory: Trajectory, message: dict[str, Any], refs: list[list[int]]) -> None:
         agent = next((each for each in trajectory.agents if each.name == step.agent), None)
         agent = agent or (trajectory.agents[0] if trajectory.agents else None)
-        # inspect_ai demands a model; "none/none" is its own word for none.
+        # inspect_ai requires a model; "none/none" is its own name for none.
         model = step.model or (agent.model if agent else None) or "none/none"
         stop = _STOPS.get(step.stop or "stop", "unknown")
         output: dict[str, Any] = {"model": model, "choices": [{"message": message, "stop_reason": stop}]}
@@ -173,12 +173,13 @@ class _Maker:
             output["time"] = round(max(step.ended - step.at, 0.0), 6)
         if step.error is not None:
             output["error"] = step.error.message or step.error.kind or "error"
+        # A sample's own `output` is that of its last model call.
         self.output = output
         self.add(
             "model",
             step.at,
             model=model,
-            # Inputs lie in the pool once: with them here, a log grows with the square of a conversation.
+            # Inputs are in the pool: repeated here, they would make a log grow with the square of the conversation.
             input=[],
             input_refs=refs,
             tools=[_tool_info(tool) for tool in (agent.tools or ())] if agent else [],
@@ -217,24 +218,25 @@ class _Maker:
             working_time=None if ended is None or started is None else round(max(ended - started, 0.0), 6),
         )
         if ended is not None:
-            # Events stand in the order of time: none before the one in front of it.
+            # Events are in order of time: none is earlier than the one before it.
             self.now = max(self.now, ended)
         if child is not None:
             self.child(child, trajectory.children.index(child))
 
     def child(self, child: Trajectory, number: int) -> None:
-        """Add a sub-agent as a span of its own, with its messages in the pool."""
+        """Add a sub-agent as its own span, with its messages in the pool."""
         messages: list[Any] = []
         names: list[str] = []
         sizes: list[int] = []
         prefix = hashlib.sha256(f"{self._id('child')}/{child.id}/{number}".encode()).hexdigest()
         for place, step in enumerate(child.steps):
             if not is_note(step):
-                told = from_step(step, self.drafts.unique(message_name(step, place, prefix)), self.drafts)
-                sizes.append(len(told))
-                names.extend(message["id"] for message in told)
-                messages.extend(told)
+                made = from_step(step, self.drafts.unique(message_name(step, place, prefix)), self.drafts)
+                sizes.append(len(made))
+                names.extend(message["id"] for message in made)
+                messages.extend(made)
         name = child.agents[0].name if child.agents else (child.title or "agent")
+        # The type of a span tells readers, ours included, whether its tokens belong to the agent or to a grader.
         kind = {"grader": "scorer", "tool": "tool"}.get(child.purpose, "agent")
         span = self.open(kind, name, span=child.id, at=child.created, messages=names)
         self.conversation(child, messages, sizes, span)
@@ -269,7 +271,7 @@ def _strict_error(result: ToolResult | None) -> Any:
 def _tool_info(tool: Any) -> dict[str, Any]:
     parameters = object_of(tool.parameters)
     properties = parameters.get("properties")
-    # inspect_ai takes only such a schema; any other is reduced below, and kept for pantrace.
+    # inspect_ai accepts only such a schema; any other is reduced below, and kept for pantrace.
     if parameters.get("type") == "object" and (properties is None or _are_schemas(properties)):
         return {"name": tool.name, "description": tool.description or "", "parameters": parameters}
     return {

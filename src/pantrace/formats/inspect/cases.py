@@ -21,7 +21,8 @@ def case_of(row: dict[str, Any]) -> Case:
     if not isinstance(question, str):
         if question is not None:
             extra["input"] = question
-        question = _last_words(question)
+        # An input of several messages: the last prompt is the question, and the whole is kept.
+        question = _last_prompt(question)
     if not isinstance(target, str):
         if target is not None:
             extra["target"] = target
@@ -29,6 +30,7 @@ def case_of(row: dict[str, Any]) -> Case:
     labels: dict[str, str] = {}
     rest: dict[str, Any] = {}
     for key, value in metadata.items() if isinstance(metadata, dict) else ():
+        # Short texts group samples (a level, a topic); long ones are data, such as a document or a patch.
         if isinstance(value, str) and len(value) <= _LABEL and "\n" not in value:
             labels[key] = value
         elif key != CARRIER:
@@ -46,7 +48,7 @@ def case_of(row: dict[str, Any]) -> Case:
     )
 
 
-def _last_words(messages: Any) -> str | None:
+def _last_prompt(messages: Any) -> str | None:
     for message in reversed(list_of(messages)):
         if isinstance(message, dict) and message.get("role") == "user":
             content = message.get("content")

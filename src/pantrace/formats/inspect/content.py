@@ -33,7 +33,7 @@ def own_extra(extra: dict[str, Any]) -> dict[str, Any]:
 
 
 def put_back(message: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
-    """The message with what `extra` kept of it; None removes a key. Changes the message in place."""
+    """The message with the keys that `extra` kept; None removes a key. Changes the message in place."""
     for key, value in rest.items():
         if value is None:
             message.pop(key, None)
@@ -55,7 +55,7 @@ def to_parts(raw: Any, attachments: dict[str, Any]) -> list[Part]:
         return [_media(raw, kind, attachments)]
     if kind == "tool_use" and _are_texts(raw, "id"):
         return _tool_use(raw)
-    # How our writer tells a part that Inspect has no type for.
+    # Our writer wraps parts that Inspect has no type for.
     if kind == "data" and isinstance(raw.get("data"), dict) and "pantrace" in raw["data"]:
         return [as_kind(raw["data"]["pantrace"], Part)]
     return [Unknown(kind=f"inspect:{kind}", raw=raw)]
@@ -82,7 +82,7 @@ def _citation(raw: Any) -> Part:
     if not isinstance(raw, dict) or not _are_texts(raw, "url", "title", "cited_text"):
         return Unknown(kind="inspect:citation", raw=raw)
     extra = extra_of(raw, _CITATION)
-    # The type that our writer would give it; only another one needs a note.
+    # Our writer derives the type from the URL; only another type needs a note.
     natural = "url" if raw.get("url") is not None else "content"
     if raw.get("type") == natural:
         extra = extra_of(raw, _CITATION | {"type"})
@@ -92,7 +92,7 @@ def _citation(raw: Any) -> Part:
 def _thinking(raw: dict[str, Any]) -> Thinking:
     text = raw.get("reasoning")
     if raw.get("redacted"):
-        # The text is a ciphertext that only the provider can read.
+        # The text is encrypted; only the provider can read it.
         extra = extra_of(raw, _REASONING - {"reasoning"})
         return Thinking(summary=raw.get("summary"), signature=raw.get("signature"), redacted=True, extra=extra)
     return Thinking(
@@ -117,9 +117,11 @@ def _media(raw: dict[str, Any], kind: str, attachments: dict[str, Any]) -> Media
     name = raw.get("filename") if isinstance(raw.get("filename"), str) and raw["filename"] else None
     parts = split_data_uri(value)
     if parts is not None:
+        # The URI says what the bytes are; a different claim beside it is kept for the way back.
         if mime is not None and mime != parts[0]:
             extra["mime_type"] = mime
         mime = parts[0]
+    # Only a kind that the MIME type does not give needs a note.
     if _kind_of(mime) != kind:
         extra["type"] = kind
     if _FORMATS.get(mime or "") == extra.get("format"):
@@ -168,6 +170,7 @@ def from_parts(parts: list[Part], attachments: dict[str, str], pooled: bool) -> 
             content.append(_from_thinking(part))
         elif isinstance(part, Media):
             content.append(from_media(part, attachments, pooled))
+        # Inspect keeps citations inside the text they belong to.
         elif isinstance(part, Citation) and content and content[-1]["type"] == "text":
             content[-1].setdefault("citations", []).append(_from_citation(part))
         elif isinstance(part, Unknown) and part.kind == "inspect:citation" and content:
@@ -177,6 +180,7 @@ def from_parts(parts: list[Part], attachments: dict[str, str], pooled: bool) -> 
         elif isinstance(part, ToolCall):
             content.append(_from_tool_use(part))
         elif isinstance(part, ToolResult):
+            # Call and result were read from one content part, so they go back into one.
             content[-1].update(result="" if part.output is None else part.output)
             if part.error is not None:
                 content[-1]["error"] = part.error

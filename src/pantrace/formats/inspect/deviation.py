@@ -1,8 +1,8 @@
-"""Deviations: what a log says differently from what would be written of the sample that was read from it.
+"""Deviations: how a log differs from what would be written for the sample that was read from it.
 
-`tool_calls: []` and no `tool_calls` mean the same, and so do the shapes of early logs and today's; but a log that is
-written again should be the log that was read. The difference between the two is kept under `extra["inspect"]["exact"]`.
-Making it takes as long as reading, so rows that are as Inspect writes them today are passed over: `is_current`.
+`tool_calls: []` and no `tool_calls` mean the same, and so do the shapes of early logs and current ones; but a log that
+is written again should be the log that was read. The difference is kept under `extra["inspect"]["exact"]`. Computing it
+takes as long as reading, so rows that are exactly as Inspect writes them now are skipped: `is_current`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def deviation(written: Any, read: Any) -> dict[str, Any]:
 
 
 def restore(written: dict[str, Any], kept: dict[str, Any]) -> dict[str, Any]:
-    """What is written, with the deviation of a note applied."""
+    """The written record with the deviation of a note applied."""
     return apply_difference(written, kept[EXACT]) if EXACT in kept else written
 
 
@@ -50,6 +50,7 @@ def annotate(sample: Sample, notes: dict[str, Any]) -> Sample:
 
 def is_current(row: dict[str, Any]) -> bool:
     """Whether a sample would certainly be written exactly as it is."""
+    # May say no too often, never yes: a wrong no costs time, a wrong yes would lose how the log was written.
     if None in row.values() or "error" in row or "limit" in row:
         return False
     return (
@@ -67,6 +68,7 @@ def _is_current_message(message: dict[str, Any]) -> bool:
     if known is None or not message.keys() <= known:
         return False
     content = message["content"]
+    # Empty values are left out when writing, except for an empty content, which is required.
     if not all(message.values()) and (content != "" or not all(message[key] for key in message if key != "content")):
         return False
     for call in message.get("tool_calls", ()):

@@ -1,4 +1,4 @@
-"""What a sample's events say about its messages: which model call made them, which tool call answered."""
+"""What a sample's events say about its messages: which model call made them, which tool calls they answer."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def notes_of(record: Any) -> dict[str, Any]:
 
 
 def is_timed(event: dict[str, Any]) -> bool:
-    """Whether an event's times were measured; pantrace marks those it had to make up."""
+    """Whether an event's times were measured; pantrace marks those that it filled in."""
     return notes_of(event).get("timed") is not False
 
 
 def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
     """Begin and end of a model or tool call, if they were measured.
 
-    Where the call worked for longer than lies between them, both were taken when it was over (as the
-    logger of Health Universe's A2A SDK does)."""
+    If the call worked for longer than the time between them, both were taken when it was over (as the logger of Health
+    Universe's A2A SDK does)."""
     if "metadata" in event and not is_timed(event):
         return None, None
     begin, end = from_iso(event.get("timestamp")), from_iso(event.get("completed"))
@@ -48,7 +48,7 @@ def times_of(event: dict[str, Any]) -> tuple[float | None, float | None]:
 
 
 class EventIndex:
-    """An index over the events of one sample, which also notes those that a message has claimed."""
+    """An index of the events of one sample, which also notes those that belong to a message."""
 
     def __init__(self, events: list[Any], attachments: dict[str, Any], pool: list[Any], notes: dict[str, Any]):
         self.attachments = attachments
@@ -62,8 +62,8 @@ class EventIndex:
         self.spans: dict[Any, dict[str, Any]] = {}
         self.ends: dict[Any, dict[str, Any]] = {}
         self.graded: dict[int, str] = {}
-        """Model and tool events of a scorer in logs before spans existed, and model calls that are no part of the
-        conversation: Python id of the event -> name of its step or its conversation, which stands among the spans."""
+        """Model and tool events of a scorer in logs from before spans existed, and model calls that are not part of the
+        conversation: Python id of the event -> name of its step or conversation, which is a key of `spans`."""
         self._grading: str | None = None
         self.infos: list[dict[str, Any]] = []
         """Info events that pantrace wrote."""
@@ -72,7 +72,7 @@ class EventIndex:
         self.claimed: dict[int, str] = {}
         """Model events that made a message: Python id of the event -> id of the message, or ""."""
         self.renames = False
-        """Whether the same message has another id in the events: then its words tell which one it is."""
+        """Whether the same message has another id in the events: then it is recognised by its text."""
         self.sure = True
         """Whether all ids and names that went into steps were texts."""
         self.called: set[Any] = set()
@@ -91,6 +91,7 @@ class EventIndex:
             if not isinstance(event, dict):
                 continue
             kind = event.get("event")
+            # Only in logs without model events: there the info events are all that is known of the model calls.
             if kind == "info" and not self._has_models and (call := as_model_event(event)) is not None:
                 event, kind = call, "model"
             # Logs from before spans existed mark a scorer's work only by steps around it.
@@ -142,7 +143,8 @@ class EventIndex:
         return None
 
     def _by_same_words(self, message: dict[str, Any]) -> list[dict[str, Any]]:
-        """Calls that said the same: messages of early logs have no id, and some of 0.3.72 another one in each event."""
+        """Calls with the same answer: messages of early logs have no id, and some of 0.3.72 have another one in each
+        event."""
         if self._by_words is None:
             self._by_words = {}
             for event in self.models:
@@ -152,7 +154,7 @@ class EventIndex:
         return self._by_words.get(self.words(message), [])
 
     def words(self, message: dict[str, Any]) -> bytes:
-        """What a message says, whatever its id: events refer to long texts, `messages` have them in full."""
+        """The content of a message without its id: events refer to long texts, `messages` have them in full."""
         calls = message.get("tool_calls")
         asked = [call.get("id") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
         said = resolve(message.get("content"), self.attachments)
@@ -182,13 +184,14 @@ class EventIndex:
     def chain(self, span: Any) -> Iterator[Any]:
         """A span and those around it, from the inside out."""
         seen: set[Any] = set()
+        # A damaged log may have spans that contain each other.
         while span is not None and span in self.spans and span not in seen:
             seen.add(span)
             yield span
             span = self.spans[span].get("parent_id")
 
     def inputs(self, event: dict[str, Any]) -> list[Any]:
-        """The messages that a model call really got, taken from the pool where they are there."""
+        """The messages that a model call really got; those in the pool are filled in."""
         found = list(event.get("input") or ())
         for begin, end in event.get("input_refs") or ():
             found.extend(self.pool[begin:end])

@@ -24,20 +24,21 @@ from .repair import repaired_header
 VERSION = 2
 START_NOTE, LOGGED = "start", "logged"
 _NOTES = frozenset({EXACT, START_NOTE, LOGGED})
-"""Notes on a log's file: how its header is spelled, what its journal began with, and how many samples it has, where
-that is not what its list of ids says."""
+"""Notes on a log's file: how its header is spelled, how its journal begins, and how many samples it has if its list of
+ids says something else."""
 NO_MODEL = "none/none"
 
 _EVAL = frozenset({"created", "task", "solver", "model", "config", "dataset", "packages"})
 DEMANDED = ("model_generate_config", "model_args", "task_attribs", "task_args", "task_args_passed", "packages")
-"""Fields of `eval` that the Inspect log guide demands, as empty objects at least."""
+"""Fields of `eval` that the Inspect log guide requires, at least as empty objects."""
 
 
 def to_header(as_read: dict[str, Any], **notes: Any) -> RunHeader:
-    """A run's header from a log's, with these notes on its file. A wrong part never fails: it is kept as it is."""
+    """A run's header from a log's, with these notes on its file. A part of a wrong type is no error: it is kept."""
     raw = header_today(as_read)
     header = _header(raw)
     carried = notes_of(raw.get("eval"))
+    # Our own writer noted the exact header there, so nothing has to be guessed from Inspect's fields.
     if "run" in carried:
         header = apply_difference(header, carried["run"])
     else:
@@ -53,10 +54,11 @@ def _header(raw: dict[str, Any]) -> RunHeader:
     spec = raw.get("eval")
     spec = object_of(spec)
     extra = {key: value for key, value in raw.items() if key not in ("status", "eval", "samples") and value is not None}
-    # An upstream log carries version 3 and reads fine: only another number is worth keeping.
+    # Other versions are not refused: a log of upstream's tests has version 3 and reads fine.
     if extra.get("version") == VERSION:
         del extra["version"]
     rest = {key: value for key, value in spec.items() if key not in _EVAL and value is not None}
+    # Empty objects that only the guide requires are written again anyway.
     rest = {key: value for key, value in rest.items() if value or key not in DEMANDED}
     if notes_of(spec):
         rest["metadata"] = {key: value for key, value in spec["metadata"].items() if key != CARRIER}
@@ -100,6 +102,7 @@ def aggregates(results: Any) -> list[Aggregate]:
         metrics = score.get("metrics")
         for key, metric in metrics.items() if isinstance(metrics, dict) else ():
             value = metric.get("value") if isinstance(metric, dict) else metric
+            # NaN is Inspect's word for "unscored".
             if isinstance(value, NonFinite) or not isinstance(value, (int, float)):
                 value = None
             count = score.get("scored_samples")
@@ -116,7 +119,7 @@ def aggregates(results: Any) -> list[Aggregate]:
 
 
 class Counted(msgspec.Struct):
-    """What writing the samples showed, for the header that is written after them."""
+    """What was counted while writing the samples, for the header that is written after them."""
 
     ids: list[Any] = []
     epochs: int = 1
@@ -136,15 +139,16 @@ def from_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
     """A log's header; what Inspect has no field for goes to `eval.metadata.pantrace`."""
     raw = _new_header(run, counted) if is_made(run) else _repeated_header(_with_dataset(run, counted))
     raw = repaired_header(raw, counted.first)
-    told = _header(header_today(raw))
+    actual = _header(header_today(raw))
     kept = {key: value for key, value in own_extra(run.extra).items() if key not in _NOTES}
     extra = unknown_keys(run.extra, ("inspect",)) | ({"inspect": kept} if kept else {})
     bare = msgspec.structs.replace(header_of(run), source=None, extra=extra)
-    change = difference(told, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
+    change = difference(actual, bare, NOT_WHAT_IS_ADDED if is_made(run) else ALL)
     if change is not SAME and may_carry():
         raw["eval"]["metadata"] = {**(raw["eval"].get("metadata") or {}), CARRIER: {"run": change}}
     for wrong in check_header(raw, "header.json"):
         if wrong.level == "error":
+            # The repairs should have left nothing wrong; if they did, no log is better than one that nobody can open.
             raise WriteError(f"inspect_ai would refuse it: {wrong.place}: {wrong.message}; nothing was written")
     return raw
 
@@ -163,7 +167,7 @@ def _repeated_header(run: RunHeader) -> dict[str, Any]:
             spec[key] = value
     if (created := time_text(run.created)) is not None:
         spec["created"] = created
-    # `dataset.samples` is the size of the dataset, whatever was written of it.
+    # `dataset.samples` is the size of the dataset, however many of its samples are written.
     spec["dataset"] = run.dataset
     spec["config"] = run.config
     if "packages" in run.environment:
@@ -178,22 +182,24 @@ def start_of(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_made(run: RunHeader) -> bool:
-    """Whether the header did not come from an Inspect log."""
+    """Whether the header is made here, and did not come from an Inspect log."""
     return "eval" not in own_extra(run.extra)
 
 
 def is_unfinished(run: RunHeader) -> bool:
-    """Whether a log from Inspect has only its journal: it runs or has crashed."""
+    """Whether a log from Inspect has only its journal: it is still running, or has crashed."""
     kept = own_extra(run.extra)
     return run.status == "started" and "eval" in kept and "stats" not in kept
 
 
 def _with_dataset(run: RunHeader, counted: Counted) -> RunHeader:
-    """The run; if samples were left out, its dataset lists those that are written, as readers walk the list."""
+    """The run; if samples were left out, its dataset lists those that are written. Inspect's streaming reader iterates
+    this list and fails at an id without a sample."""
     ids = run.dataset.get("sample_ids")
     if not isinstance(ids, list) or (not counted.ids and run.config.get("log_samples") is False):
         return run
     known, written = set(map(str, ids)), set(map(str, counted.ids))
+    # A log that crashed or was cut short lists more ids than it has samples, and is written back like that.
     whole = counted.samples == own_extra(run.extra).get(LOGGED) or (run.status != "success" and written <= known)
     if known == written or whole:
         return run
@@ -213,7 +219,8 @@ def _new_header(run: RunHeader, counted: Counted) -> dict[str, Any]:
         "run_id": name,
         "created": created,
         "task": task,
-        # Ids follow from the samples: the same run always gets the same ones.
+        # Derived from the samples, so that the same run always gets the same id. Each log needs its own: the viewer's
+        # list hid logs that shared one.
         "task_id": counted.digest[22:44],
         "task_version": 0,
         "task_attribs": {},
@@ -261,6 +268,7 @@ def _scores(run: RunHeader, counted: Counted) -> list[dict[str, Any]]:
     """The run's own aggregates, and the means of scores that have none."""
     found: dict[tuple[str, str | None], dict[str, Any]] = {}
     for each in run.results:
+        # inspect_ai requires a number, and true would become 1.
         if isinstance(each.value, bool) or not isinstance(each.value, (int, float)):
             continue
         reducer = each.labels.get("reducer")

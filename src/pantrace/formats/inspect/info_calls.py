@@ -1,6 +1,6 @@
 """Model calls that a logger wrote as info events: `{"event": "info", "data": {"type": "model_call", ...}}`.
 
-The logger of Health Universe's A2A SDK does so, with tokens under OpenAI's names, and leaves `model_usage` at zero.
+The logger of Health Universe's A2A SDK does this, with tokens under OpenAI's names, and leaves `model_usage` at zero.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COUNTS = {
 def as_model_event(event: dict[str, Any]) -> dict[str, Any] | None:
     """The model event that Inspect would have written; None for any other info event.
 
-    It has no span: that logger's spans group events, whoever acts in them."""
+    It has no span, because that logger's spans only group events and do not belong to one agent."""
     data = event.get("data")
     if not isinstance(data, dict) or data.get("type") != "model_call" or not isinstance(data.get("model"), str):
         return None
@@ -44,14 +44,14 @@ def as_model_event(event: dict[str, Any]) -> dict[str, Any] | None:
     if isinstance(error, str):
         found["error"] = error
     ended, seconds = from_iso(event.get("timestamp")), data.get("duration_seconds")
-    if ended is not None and isinstance(seconds, (int, float)) and seconds > 0:  # 0.0 is what nobody measured
+    if ended is not None and isinstance(seconds, (int, float)) and seconds > 0:  # 0.0 means "not measured"
         found["timestamp"] = time_text(ended - seconds)
         found["completed"] = event.get("timestamp")
     return found
 
 
 def _input_messages(messages: Any) -> Iterator[dict[str, Any]]:
-    """What the model was given, with ids by which a message of an earlier call is recognised."""
+    """The inputs of a model call, with ids by which a message of an earlier call is recognised."""
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict) and message.get("role") in ("system", "user") and message.get("content"):
             yield {"id": f"asked-{sha256(encode(message)).hexdigest()[:12]}", **message}
@@ -62,7 +62,7 @@ def _usage(raw: Any) -> dict[str, int] | None:
         return None
     found = {ours: raw[name] for ours, names in _COUNTS.items() for name in names if type(raw.get(name)) is int}
     cached = _detail(raw, "prompt_tokens_details", "cached_tokens")
-    if cached is not None and "input_tokens" in found:  # OpenAI counts them in, Inspect apart
+    if cached is not None and "input_tokens" in found:  # OpenAI's input includes them, Inspect's does not
         found |= {"input_tokens": found["input_tokens"] - cached, "input_tokens_cache_read": cached}
     reasoning = _detail(raw, "completion_tokens_details", "reasoning_tokens")
     return found if reasoning is None else {**found, "reasoning_tokens": reasoning}

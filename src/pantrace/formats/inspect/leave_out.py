@@ -11,7 +11,7 @@ from pantrace.model import Violation
 from pantrace.wire.repairs import note_repair
 
 _ROUNDS = 20
-"""A record may be wrong in one way after another; what is not right by then is refused."""
+"""Leaving a value out may reveal another wrong one; a record that is still wrong after so many rounds is refused."""
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
@@ -23,10 +23,10 @@ def without_wrong(record: dict[str, Any], check: Callable[[dict[str, Any]], Iter
             break
         # The sample's own data must not change.
         record = deepcopy(record) if number == 0 else record
-        # From the last to the first: the numbers of list items before it stay.
+        # From the last to the first, so that the numbers of earlier list items stay the same.
         left_out = [place for place in reversed(places) if _leave_out(record, place)]
         for place in left_out:
-            note_repair(place, "is wrong, and left out")
+            note_repair(place, "is not valid, and was left out")
         if not left_out:
             break
     return record
@@ -43,7 +43,7 @@ def _leave_out(record: Any, place: str) -> bool:
                 return True
             record, steps = record[steps[0]], steps[1:]
         elif isinstance(record, dict):
-            # A key may have dots in it, as names of models do.
+            # A key may contain dots, as names of models do.
             names = [".".join(map(str, steps[:count])) for count in range(len(steps), 0, -1)]
             name = next((each for each in names if each in record), None)
             if name is None:

@@ -10,7 +10,8 @@ from pantrace.wire.file_names import LONGEST, hashed_name
 SAMPLES = "samples/"
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]|(?:^|[/\\])\.{1,2}(?:[/\\]|$)")
-"""What cuts a name off, cannot be written, or leads out of the folder that somebody unpacks the log into."""
+"""Characters that would cut a name off or cannot be written, and paths that lead out of the folder in which the log is
+unpacked."""
 
 
 def member_name(name: Any, epoch: Any) -> str:

@@ -1,4 +1,4 @@
-"""What is collected while a sample's steps are written as messages: names, notes, attachments."""
+"""Data collected while a sample's steps are written as messages: names, notes, attachments."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from pantrace.model import Step
 
 _UNIQUE = 16
-"""From this length on, an id is taken to be the only one of its kind."""
+"""An id of at least this length is assumed to be unique."""
 
 
 def message_name(step: Step, place: int, prefix: str) -> str:
-    """The id of a step's message. Inspect drops messages whose id another sample has: short ids get a prefix."""
+    """The id of a step's message. Inspect drops a message if another sample has its id, so short ids get a prefix."""
     if step.id is not None and (len(step.id) >= _UNIQUE or step.id.startswith(f"{prefix[:12]}.")):
         return step.id
     return f"{prefix[:12]}.{step.id or f'step{place + 1}'}"
@@ -27,7 +27,7 @@ class MessageDrafts:
         self.notes: dict[str, Any] = {}
         """Notes on messages, by their ids."""
         self.sizes: list[int] = []
-        """How many messages tell each step of the main conversation."""
+        """How many messages each step of the main conversation became."""
         self._names: set[str] = set()
 
     def unique(self, name: str) -> str:

@@ -1,22 +1,22 @@
-"""Migrations: the shapes of early logs, brought to today's. The input is not changed."""
+"""Migrations: turn the shapes of early logs into current ones. The input is not changed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 PLACEHOLDER = "88F74D2C"
-"""The name under which Inspect files a score of the time when a sample had only one."""
+"""The name that Inspect gives to the score of an early log, in which a sample had only one."""
 
 
 def sample_today(row: dict[str, Any]) -> dict[str, Any]:
-    """A sample in today's shape."""
+    """A sample in the current shape."""
     if not ({"score", "transcript", "message_pool", "sandbox"} & row.keys()):
         return row
     row = dict(row)
     if "score" in row and "scores" not in row:
         score = row.pop("score")
         if score is not None:
-            # The scorer's name stands only in the header: see `named_scores`.
+            # The scorer's name is only in the header: see `named_scores`.
             row["scores"] = {PLACEHOLDER: score}
     if isinstance(transcript := row.get("transcript"), dict):
         del row["transcript"]
@@ -38,7 +38,7 @@ def sandbox_today(sandbox: Any) -> Any:
 
 
 def header_today(header: dict[str, Any]) -> dict[str, Any]:
-    """A header in today's shape."""
+    """A header in the current shape."""
     header = dict(header)
     if isinstance(results := header.get("results"), dict):
         results = dict(results)
@@ -63,6 +63,7 @@ def _spec_today(spec: dict[str, Any]) -> dict[str, Any]:
     spec = dict(spec)
     if "sandbox" in spec:
         spec["sandbox"] = sandbox_today(spec["sandbox"])
+    # Inspect's own reader fills these in the same way.
     for passed, known in (("task_args_passed", "task_args"), ("solver_args_passed", "solver_args")):
         if passed not in spec and spec.get(known) is not None:
             spec[passed] = spec[known]
@@ -79,7 +80,7 @@ def _plan_step_today(step: Any) -> Any:
 
 
 def named_scores(row: dict[str, Any], scorer: str | None) -> dict[str, Any]:
-    """A sample whose one score is named for the run's first scorer."""
+    """A sample whose one score is named after the run's first scorer."""
     scores = row.get("scores")
     if scorer is None or not isinstance(scores, dict) or PLACEHOLDER not in scores:
         return row

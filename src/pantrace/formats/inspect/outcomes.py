@@ -10,7 +10,7 @@ from .content import own_extra
 
 
 def outcome_of(row: dict[str, Any], extra: dict[str, Any]) -> Outcome | None:
-    """The error or limit that ended a sample; what has no field in it goes to `extra`."""
+    """The error or limit that ended a sample; data without a field goes to `extra`."""
     error, limit = row.get("error"), row.get("limit")
     if error is not None:
         if limit is not None:
@@ -36,11 +36,12 @@ def from_outcome(outcome: Outcome | None) -> dict[str, Any]:
         return {}
     kept = own_extra(outcome.extra)
     if "state" in kept:
-        return {}  # told by an event of the log
+        return {}  # an event of the log already says it
     if outcome.status in ("error", "cancelled"):
         if "error" in kept:
             return {"error": kept["error"]}
         message = outcome.reason or outcome.status
+        # inspect_ai refuses an error without both tracebacks; empty texts are enough.
         return {"error": {"message": message, "traceback": "", "traceback_ansi": "", **kept}}
     if outcome.status == "limit":
         return {"limit": kept.get("limit") or {"type": "custom", "limit": 0, "reason": outcome.reason or ""}}

@@ -1,4 +1,4 @@
-"""A sample's events as they happened, with everything that was stored only once filled in."""
+"""A sample's events as they happened, with everything filled in that the log stores only once."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def resolved_events(sample: Sample, *, attachments: bool = True) -> Iterator[dic
     data = kept.get("events_data") or {}
     messages, calls = data.get("messages") or [], data.get("calls") or []
     if texts:
+        # Once for the pools, not for each event that refers to them.
         messages, calls = resolve(messages, texts), resolve(calls, texts)
     for event in kept.get("events") or ():
         if texts:
@@ -34,6 +35,7 @@ def resolved_events(sample: Sample, *, attachments: bool = True) -> Iterator[dic
 
 def _with_pools(event: dict[str, Any], messages: list[Any], calls: list[Any]) -> dict[str, Any]:
     if (refs := event.get("input_refs")) is not None:
+        # Without the pool, a model event shows an empty input.
         event = {key: value for key, value in event.items() if key != "input_refs"}
         event["input"] = [*(event.get("input") or ()), *_from_pool(messages, refs)]
     call = event.get("call")

@@ -69,7 +69,7 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
         return _open_document(path, on_broken)
     with zip_archive.reading(path) as archive:
         raw = archive_header(archive)
-        # A member of its own in archives, a key of the document in `.json` logs.
+        # In archives they are a member, in `.json` logs a key of the document.
         if REDUCTIONS in archive:
             raw["reductions"] = member(archive, REDUCTIONS)
         header, source = _run(raw, path, **_start_note(archive, raw), **_count_note(raw, len(sample_names(archive))))
@@ -79,7 +79,7 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
         with zip_archive.reading(path) as archive:
             summarised = _summaries_by_sample(archive) if span is None else _summarised_once(path, *_state(path))
             names = sample_names(archive)
-            # A log that breaks the id rule still has its summaries in the order of its samples.
+            # A log whose ids do not match still has its summaries in the order of its samples.
             in_order = list(summarised.values()) if len(summarised) == len(names) else [None] * len(names)
             wanted = slice(span.begin, span.end) if span is not None else slice(None)
             chosen = [*zip(names[wanted], in_order[wanted], strict=True)]
@@ -87,8 +87,8 @@ def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
                 report_place(number, len(chosen))
                 place = Source(**{**_plain(source), "place": name})
                 for row, sample in load_sample(lambda name=name: member(archive, name), scorer, place, on_broken):  # type: ignore[misc]
-                    told = summarised.get(_key(row), beside)
-                    yield sample if told is None else with_summary(sample, row, told)
+                    stated = summarised.get(_key(row), beside)
+                    yield sample if stated is None else with_summary(sample, row, stated)
 
     return with_samples(header, samples())
 
@@ -98,12 +98,12 @@ def _start_note(archive: zip_archive.Archive, raw: dict[str, Any]) -> dict[str, 
     if HEADER not in archive or not isinstance(raw.get("eval"), dict):
         return {}
     if START not in archive:
-        # Written again without it, as it was.
+        # Noted, so that the log is written without it again.
         return {START_NOTE: None}
     try:
         change = difference(start_of(raw), member(archive, START))
     except ReadError:
-        return {}  # nobody reads the journal of a finished log
+        return {}  # no program reads the journal of a finished log
     return {} if change is SAME else {START_NOTE: change}
 
 
@@ -121,7 +121,7 @@ def _count_note(raw: dict[str, Any], count: int) -> dict[str, Any]:
 
 
 def _key(row: dict[str, Any]) -> tuple[str, str]:
-    """The key of a sample: id and epoch as text, as a broken log may have them in any type."""
+    """The key of a sample: id and epoch as text, because a broken log may have them in any type."""
     return str(row.get("id")), str(row.get("epoch"))
 
 
@@ -131,10 +131,10 @@ def _summaries_by_sample(archive: zip_archive.Archive) -> dict[tuple[str, str], 
     for name in (*sorted_journal(archive, JOURNAL), *((SUMMARIES,) if SUMMARIES in archive else ())):
         number = name.removeprefix(JOURNAL).removesuffix(".json")
         try:
-            told = member(archive, name)
+            listed = member(archive, name)
         except ReadError:
             continue
-        for each in told if isinstance(told, list) else ():
+        for each in listed if isinstance(listed, list) else ():
             if isinstance(each, dict):
                 before = found.get(_key(each), Summarised(each, None, 0))
                 flushed = Summarised(each, each, int(number)) if number.isdigit() else before
@@ -149,7 +149,7 @@ def _state(path: Path) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=1)
 def _summarised_once(path: Path, _inode: int, _size: int, _changed: int) -> dict[tuple[str, str], Summarised]:
-    """The same, for all spans that one process reads: each needs those of all samples, and a log has many spans."""
+    """The same, cached for all spans that one process reads: each span needs the summaries of all samples."""
     with zip_archive.reading(path) as archive:
         return _summaries_by_sample(archive)
 
@@ -181,6 +181,7 @@ def document(path: Path) -> dict[str, Any]:
         raw: Any = {key: decode(bytes(value)) for key, value in parts.items() if key != "samples"}
         if bytes(parts.get("samples", b"null")) != b"null":
             raw["samples"] = _rows(parts["samples"])
+    # NaN and Infinity, which Inspect writes, and torn text: the slower decoder knows or explains them.
     except (msgspec.DecodeError, UnicodeDecodeError, msgspec.ValidationError):
         try:
             raw = decode(data)
@@ -207,7 +208,7 @@ def load_sample(
         if isinstance(row, dict) and "score" in row:
             row = named_scores(sample_today(row), scorer)
         sample = load(row)
-        # The quick look first; the slow one only if it fails, as it must find the place.
+        # The quick check first; the slow one, which finds the place, only if it fails.
         if not fits(sample, steps=False) and (why := first_misfit(sample, Sample)) is not None:
             raise ReadError(why, remedy="is --from right, and was the file edited by hand?")
     except ReadError as error:
@@ -247,7 +248,7 @@ def _first_scorer(raw: dict[str, Any]) -> str | None:
 
 
 def archive_header(archive: zip_archive.Archive) -> dict[str, Any]:
-    """An archive's header; without header.json the run has crashed or still runs (status "started")."""
+    """An archive's header; without header.json the run has crashed or is still running (status "started")."""
     if HEADER in archive:
         raw = member(archive, HEADER)
         if not isinstance(raw, dict):
@@ -261,8 +262,8 @@ def archive_header(archive: zip_archive.Archive) -> dict[str, Any]:
     if not isinstance(start, dict):
         raise ReadError("not an object", path=archive.path, place=START)
     if not isinstance(start.get("eval"), dict):
-        # The shape of the Inspect log guide: the fields of `eval` without the frame around them.
-        # inspect_ai writes `{version, eval, plan}`.
+        # The Inspect log guide shows the fields of `eval` without the frame around them; inspect_ai itself writes
+        # `{version, eval, plan}`.
         start = {"eval": start}
     updates = sorted_journal(archive, UPDATES)
     found = {**start, "status": "started"}
@@ -297,7 +298,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def summaries(path: Path) -> list[dict[str, Any]]:
-    """The summaries of a log, without reading its samples; for a running or crashed log those of its journal."""
+    """The summaries of a log, without reading its samples; those of the journal for a running or crashed log."""
     if not is_archive(path):
         return []
     with zip_archive.reading(path) as archive:

@@ -1,4 +1,4 @@
-"""What single records of a log (a sample, a header) must be; what inspect_ai refuses is an error."""
+"""Validation of single records of a log (a sample, a header); what inspect_ai refuses is an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check(row: Any) -> Iterator[Violation]:
         return
     row = sample_today(row)
     yield from violations(row, SAMPLE)
-    # Apart from the shape: these are only the guide's demands, and so warnings.
+    # Separate from the shape: only the guide requires these, so they are warnings.
     yield from violations(row, SAMPLE_DEMANDS)
     yield from check_usage(row.get("model_usage"), "model_usage")
     for key in ("started_at", "completed_at"):
@@ -85,7 +85,7 @@ def check_header(as_read: dict[str, Any], name: str) -> Iterator[Violation]:
     raw = header_today(as_read)
     yield from under(name, violations(raw, HEADER), ", ")
     if isinstance(as_read.get("eval"), dict):
-        # As it stands: readers fill in what the document wants to see.
+        # As it was read: the migration fills in keys that the guide requires.
         yield from under(name, violations(as_read, HEADER_DEMANDS), ", ")
     stats = raw.get("stats")
     if isinstance(stats, dict):

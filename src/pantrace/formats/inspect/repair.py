@@ -1,8 +1,8 @@
 """Repairs: turn a sample or a header into one that inspect_ai reads.
 
-A log that another program wrote can hold what inspect_ai refuses: errors without a traceback, tool errors without a
-type, results that are objects, times that are none. A copy of it would be refused, too. Each repair is told; the value
-that stood there is kept for pantrace where it says more than the new one.
+A log of another program can contain what inspect_ai refuses: errors without a traceback, tool errors without a type,
+results that are objects, times that are not times. A copy of it would be refused, too. Each repair is reported; the old
+value is kept for pantrace if it says more than the new one.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def repaired_sample(row: dict[str, Any]) -> dict[str, Any]:
     """A sample that inspect_ai reads; the same object if nothing was wrong."""
     output = row.get("output")
     row = _with_named_usage(row, "model_usage", output.get("model") if isinstance(output, dict) else None)
+    # Events are repaired one by one, because the shape of an event depends on its type.
     row = repair_value(row, SAMPLE)
     if isinstance(row.get("events"), list):
         row = {**row, "events": _events(row["events"])}
@@ -49,7 +50,7 @@ def _with_named_usage(record: dict[str, Any], place: str, model: Any) -> dict[st
     usage = record.get("model_usage")
     if not isinstance(usage, dict) or not usage or any(isinstance(each, dict) for each in usage.values()):
         return record
-    note_repair(place, "has the model's name now")
+    note_repair(place, "is keyed by the model's name now")
     return {**record, "model_usage": {model if isinstance(model, str) and model else "none/none": usage}}
 
 
@@ -61,6 +62,7 @@ def _events(events: list[Any]) -> list[Any]:
         place = f"events[{number}]"
         if not is_known(event):
             note_repair(place, "is an info event now: Inspect does not have its type")
+            # inspect_ai refuses a whole sample because of one event of an unknown type.
             event = as_info(event)
         if "timestamp" in event and from_iso(event["timestamp"]) is None:
             note_repair(f"{place}.timestamp", "is not a time: replaced by that of the previous event")

@@ -1,8 +1,8 @@
 """Samples: one EvalSample object and one Sample, both ways.
 
-Reading: `messages` are the steps; events add what they know (see `event_index`, `threads`) and stay whole, with their
+Reading: `messages` are the steps; events add what they know (see `event_index`, `threads`) and are kept, with their
 pools, under `trajectory.extra["inspect"]`. Writing uses them again; for a sample of another format they are made (see
-`build_events`). What Inspect has no word for lies in `metadata.pantrace` (see `wire.difference`).
+`build_events`). Data that Inspect has no field for is kept in `metadata.pantrace` (see `wire.difference`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MAPPED = frozenset(
     }
 )
 _AS_READ = frozenset({EXACT, SUMMARY, FLUSHED, FLUSH})
-"""Notes on how a sample stood in its log, which are read from there again."""
+"""Notes on how a sample was written in its log; they are found again when the log is read."""
 
 
 def load(row: Any) -> Sample:
@@ -59,7 +59,7 @@ def load(row: Any) -> Sample:
         return _exact(sample, as_read, row)
     meant = apply_difference(sample, notes["sample"])
     if notes.get("events") != len(row.get("events") or ()) and meant.trajectory and sample.trajectory:
-        # Another program has added events since: they must not vanish with those that can be made again.
+        # Another program has added events since. Ours can be made again, theirs must be kept.
         kept = {
             **own_extra(sample.trajectory.extra),
             "attachments": row.get("attachments") or {},
@@ -76,9 +76,9 @@ def _exact(sample: Sample, as_read: dict[str, Any], row: dict[str, Any]) -> Samp
         if as_read is row and is_current(row):
             return sample
     except (AttributeError, KeyError, TypeError, ValueError):
-        pass  # such a row is nothing that Inspect writes today
+        pass  # Inspect does not write such a row
     written = _row(sample)
-    # What a sample is found by is not a matter of spelling: the id rule holds in every log that is written.
+    # Id and epoch are never restored to a deviating form: a log with ids that do not match shows a blank page.
     note = deviation(written, {**as_read, "id": written["id"], "epoch": written["epoch"]})
     return annotate(sample, note) if note else sample
 
@@ -87,6 +87,7 @@ def _sample(row: dict[str, Any]) -> Sample:
     extra: dict[str, Any] = {key: row[key] for key in _SAMPLE if row.get(key) is not None}
     if not isinstance(row["id"], str):
         extra["id"] = row["id"]
+    # No scores and an empty object mean the same, but the log is written back as it was.
     if row.get("scores") is None:
         extra["scores"] = None
     epoch = row.get("epoch")
@@ -108,13 +109,13 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
     if not attachments:
         extra.pop("attachments", None)
     pool = (row.get("events_data") or {}).get("messages") or []
-    told = EventIndex(events, attachments, pool, notes_of(row).get("messages") or {})
+    index = EventIndex(events, attachments, pool, notes_of(row).get("messages") or {})
     messages = row.get("messages") or []
-    main = main_steps(messages, told)
-    agents = _agents(told)
+    main = main_steps(messages, index)
+    agents = _agents(index)
     name = row.get("uuid")
-    children = add_threads(main, told, name)
-    steps = with_notes(main.steps, told, None)
+    children = add_threads(main, index, name)
+    steps = with_notes(main.steps, index, None)
     if attachments and (used := _used_attachments(steps)):
         extra["attachments"] = {key: value for key, value in attachments.items() if key not in used}
     for key in ("started_at", "completed_at"):
@@ -135,13 +136,13 @@ def _trajectory(row: dict[str, Any]) -> Trajectory:
         children=children,
         extra={"inspect": extra} if extra else {},
     )
-    if not told.sure and (why := first_misfit(found, Trajectory)) is not None:
+    if not index.sure and (why := first_misfit(found, Trajectory)) is not None:
         raise ReadError(f"trajectory.{why}", remedy="was the file edited by hand?")
     return found
 
 
 def _response(row: dict[str, Any], steps: list[Step]) -> str | None:
-    """The answer of a log that only states it as text, in no choice and no message."""
+    """The answer of a log that has it only as text, in no choice and no message."""
     output = row.get("output")
     if not isinstance(output, dict) or output.get("choices") or row.get("messages"):
         return None
@@ -155,18 +156,19 @@ def _usage(raw: Any, extra: dict[str, Any]) -> dict[str, Usage] | None:
     found = {model: usage for model, each in raw.items() if (usage := to_usage(each)) is not None}
     if len(found) == len(raw):
         return found
+    # Counts without a model's name, which inspect_ai refuses; they are read all the same.
     if not found and (flat := to_usage(raw)) is not None and reports(flat):
         return {"": flat}
     extra["model_usage"] = raw
     return found or None
 
 
-def _agents(told: EventIndex) -> tuple[Agent, ...]:
+def _agents(index: EventIndex) -> tuple[Agent, ...]:
     """The agent of the main conversation, as its first model call shows it."""
-    first = next((event for event in told.models if id(event) in told.claimed), None)
+    first = next((event for event in index.models if id(event) in index.claimed), None)
     if first is None:
         return ()
-    name = told.agent_of(first.get("span_id"))
+    name = index.agent_of(first.get("span_id"))
     tools = tuple(
         Tool(name=str(tool.get("name")), description=tool.get("description"), parameters=tool.get("parameters"))
         for tool in first.get("tools") or ()
@@ -178,7 +180,7 @@ def _agents(told: EventIndex) -> tuple[Agent, ...]:
 
 
 def _used_attachments(steps: list[Step]) -> set[str]:
-    """Attachments that the steps hold, so that they need not be kept beside them."""
+    """Attachments that the steps hold, so that they need not be kept a second time."""
     found: set[str] = set()
     for step in steps:
         if own_extra(step.extra).get("beside"):
@@ -195,11 +197,11 @@ def dump(sample: Sample, options: Any = None) -> dict[str, Any]:
     """One sample as an EvalSample object that Inspect reads."""
     try:
         row = _readable(restore(_row(sample), own_extra(sample.extra)))
-        told = _sample(sample_today(row))
+        actual = _sample(sample_today(row))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError, ReadError) as error:
         raise SampleRefused(f"cannot be written as an Inspect sample: {error}") from None
     # Read back at once: what Inspect's shape cannot hold is kept in the metadata.
-    change = difference(told, _sourceless(sample))
+    change = difference(actual, _sourceless(sample))
     if change is not SAME:
         notes = {**notes_of(row), "sample": change, "events": len(row.get("events") or ())}
         row["metadata"] = {**(row.get("metadata") or {}), CARRIER: notes}
@@ -218,7 +220,7 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sourceless(sample: Sample) -> Sample:
-    """A sample without where it was read and without notes on its file, neither of which is part of what it says."""
+    """A sample without its source and without notes on its file, neither of which is part of its content."""
 
     def bare(trajectory: Trajectory | None) -> Trajectory | None:
         if trajectory is None:
@@ -299,13 +301,13 @@ def _messages(trajectory: Trajectory, drafts: MessageDrafts, identity: str) -> l
         if is_note(step) or (own_extra(step.extra).get("beside") and not foreign):
             continue
         name = message_name(step, place, identity) if prefixed or step.id is None else step.id
-        told = from_step(step, drafts.unique(name) if foreign else name, drafts)
-        drafts.sizes.append(len(told))
-        messages.extend(told)
+        found = from_step(step, drafts.unique(name) if foreign else name, drafts)
+        drafts.sizes.append(len(found))
+        messages.extend(found)
     if not foreign:
         for message in messages:
             if drafts.notes.get(message.get("id")) == {"unnamed": True} and message["id"] not in answers:
-                del drafts.notes[message.pop("id")]  # a message of an early log, which had no id
+                del drafts.notes[message.pop("id")]  # messages of early logs have no id
     return messages
 
 
@@ -318,8 +320,8 @@ def _answer_ids(events: Any) -> set[Any]:
 
 
 def _times(trajectory: Trajectory) -> dict[str, Any]:
-    """When a sample began and ended, and how long it took and worked. If the source does not say, its first and last
-    step do; a log from Inspect keeps its own numbers."""
+    """When a sample began and ended, and how long it took and worked. If the source does not say, the first and last
+    step count; a log from Inspect keeps its own numbers."""
     begin, end = trajectory.created, trajectory.ended
     found: dict[str, Any] = {}
     if "events" not in own_extra(trajectory.extra):

@@ -35,7 +35,7 @@ def _to_score(name: str, raw: Any) -> Score:
             extra["metadata"] = metadata
         details, value = {"value": value}, None
     elif isinstance(value, float) and not math.isfinite(value):
-        # Infinity is no word for "unscored", so its literal is kept.
+        # Only NaN means "unscored" in Inspect, so Infinity is kept as well.
         if str(value) != "nan":
             extra["value"] = value
         value, status = None, "unscored"
@@ -49,7 +49,7 @@ def _to_score(name: str, raw: Any) -> Score:
         explanation=raw.get("explanation"),
         details=details,
         maker=Maker(name=name),
-        # P (partial) and N (no answer) are neither.
+        # P (partial) and N (no answer) are neither passed nor failed.
         passed={"C": True, "I": False}.get(value) if isinstance(value, str) else None,
         extra={"inspect": extra} if extra else {},
     )
@@ -73,7 +73,7 @@ def _from_score(score: Score) -> dict[str, Any]:
         if score.status == "scored" and set(score.details) == {"value"}:
             found["value"] = score.details["value"]
         else:
-            # inspect_ai demands a value; NaN is its own word for no score.
+            # inspect_ai requires a value; NaN is its way to say "no score".
             found["value"] = _NAN
     if score.explanation is not None:
         found["explanation"] = score.explanation

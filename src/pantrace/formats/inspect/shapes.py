@@ -1,5 +1,5 @@
-"""What the parts of a log must look like: what inspect_ai 0.3.285 refuses is an error, what only the Inspect log guide
-demands is a warning. Shapes also say what is made of a value that another program wrote in another way
+"""The shapes of the parts of a log: what inspect_ai 0.3.285 refuses is an error, what only the Inspect log guide
+requires is a warning. Shapes also say how a value that another program wrote differently is repaired
 (`wire.shape_repair`)."""
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ def _is_part(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") in _PARTS
 
 
+# Only what inspect_ai refuses is listed; it accepts unknown keys and drops them.
 USAGE = {"input_tokens?": int, "output_tokens?": int, "total_tokens?": int, "total_cost?": _NUMBER}
 
 ERROR = repairable(
@@ -108,6 +109,7 @@ EVAL_SCORE = {
 
 HEADER = {
     "version?": int,
+    # Not "success": nothing shows that a run with an unknown status ended well.
     "status?": one_of("started", "success", "cancelled", "error", otherwise="error"),
     "eval": {
         "eval_id?": str,
@@ -204,7 +206,7 @@ SAMPLE = {
 
 
 def _demanded_keys(*keys: str) -> dict[str, Any]:
-    """Keys that only the document demands."""
+    """Keys that only the Inspect log guide requires."""
     return {key: document(ANY) for key in keys}
 
 
@@ -223,6 +225,7 @@ SAMPLE_DEMANDS = _demanded_keys("messages", "output", "events", "model_usage", "
 
 _OWN_ID = default(str, lambda place: place)
 _CONTENT = {"type": one_of("text", "image", "audio", "video", "document")}
+# An object is the usual mistake: the example in the Inspect log guide has one, and inspect_ai refuses it.
 _TOOL_RESULT = repairable((str, float, bool, [_CONTENT], _CONTENT), text_or_json, "is JSON text now", lambda _: False)
 
 EVENTS: dict[str, Any] = {
@@ -282,6 +285,7 @@ EVENTS: dict[str, Any] = {
 
 EVENT = {
     "event": str,
+    # Only a warning if missing: inspect_ai then takes the current time.
     "timestamp": document(ANY),
     "uuid?": _TEXT,
     "span_id?": _TEXT,

@@ -22,8 +22,8 @@ _SAME = (
     *("token_limit_usage", "message_limit", "time_limit"),
 )
 SUMMARY, FLUSHED, FLUSH = "summary", "flushed", "flush"
-"""Notes in a sample's `extra`: what its summary says beyond what follows from it, what the journal says beyond that,
-and the number of the journal's flush that has it (0: none; 1 goes without saying)."""
+"""Notes in a sample's `extra`: how its summary differs from the one derived from it, how the journal differs from that,
+and the number of the journal file with the summary (0: none; 1 is the default and not noted)."""
 
 
 class Summarised(NamedTuple):
@@ -63,14 +63,15 @@ def summary(row: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def with_summary(sample: Sample, row: dict[str, Any], told: Summarised) -> Sample:
-    """The sample with notes on what its summary says beyond its row."""
+def with_summary(sample: Sample, row: dict[str, Any], stated: Summarised) -> Sample:
+    """The sample with notes on how its stored summary differs from the one derived from its row."""
     derived = summary(row)
+    # Id and epoch of the sample win: a summary with another id would leave the sample's page blank.
     named = {key: derived[key] for key in ("id", "epoch") if key in derived}
     notes = {
-        SUMMARY: difference(derived, {**told.summary, **named}),
-        FLUSHED: SAME if told.flushed is None else difference(told.summary, told.flushed),
-        FLUSH: told.flush if told.flush != 1 else SAME,
+        SUMMARY: difference(derived, {**stated.summary, **named}),
+        FLUSHED: SAME if stated.flushed is None else difference(stated.summary, stated.flushed),
+        FLUSH: stated.flush if stated.flush != 1 else SAME,
     }
     notes = {name: note for name, note in notes.items() if note is not SAME}
     return annotate(sample, notes) if notes else sample
@@ -105,7 +106,7 @@ def _thin_message(message: dict[str, Any]) -> dict[str, Any]:
 def _thin(metadata: Any) -> dict[str, Any]:
     found = {}
     for key, value in metadata.items() if isinstance(metadata, dict) else ():
-        # Ours is large and means nothing to a list of samples.
+        # Our own key is large and of no use in a list of samples.
         if key == "pantrace":
             continue
         if isinstance(value, str):
@@ -135,12 +136,12 @@ def _thin_score(score: Any) -> Any:
 
 
 class Collector:
-    """What is collected while samples are written: small, however large they are."""
+    """Collects summaries and counts while samples are written; it stays small, however large they are."""
 
     def __init__(self) -> None:
         self.summaries: list[bytes] = []
         self.flushes: dict[int, list[bytes]] = {}
-        """The same, as the journal of the log has them."""
+        """The summaries in the log's journal, by the number of their file."""
         self.counted = Counted()
         self._ids: dict[Any, None] = {}
         self._hash = hashlib.sha256()
@@ -149,10 +150,11 @@ class Collector:
 
     def add(self, written_row: Row) -> None:
         row, kept = written_row.value, own_extra(written_row.sample.extra)
-        told = apply_difference(summary(row), kept[SUMMARY]) if SUMMARY in kept else summary(row)
-        self.summaries.append(encode(told))
+        listed = apply_difference(summary(row), kept[SUMMARY]) if SUMMARY in kept else summary(row)
+        # Encoded at once, because they take less memory as bytes.
+        self.summaries.append(encode(listed))
         if (flush := kept.get(FLUSH, 1)) > 0:
-            flushed = encode(apply_difference(told, kept[FLUSHED])) if FLUSHED in kept else self.summaries[-1]
+            flushed = encode(apply_difference(listed, kept[FLUSHED])) if FLUSHED in kept else self.summaries[-1]
             self.flushes.setdefault(flush, []).append(flushed)
         counted = self.counted
         counted.samples += 1
@@ -170,6 +172,7 @@ class Collector:
             for key, value in counts.items() if isinstance(counts, dict) else ():
                 if isinstance(value, (int, float)) and not isinstance(value, bool):
                     total[key] = total.get(key, 0) + value
+        # Without token counts, the sample's output still names its model.
         if not usage and (model := (row.get("output") or {}).get("model")):
             self._models[model] = self._models.get(model, 0) + 1
         scores = row.get("scores")
@@ -182,6 +185,7 @@ class Collector:
         counted = self.counted
         counted.ids = list(self._ids)
         counted.digest = self._hash.hexdigest()
+        # "none/none" stands for the whole log only if no sample names a model.
         named = {name: times for name, times in self._models.items() if name != NO_MODEL} or self._models
         counted.model = max(named, key=lambda name: named[name]) if named else None
         counted.scores = [_eval_score(name, [value for _, value in pairs]) for name, pairs in self._values.items()]
@@ -211,6 +215,7 @@ def as_array(summaries: list[bytes]) -> bytes:
 
 def _reduce(values: list[Any]) -> Any:
     numbers = [each for value in values if (each := number(value)) is not None]
+    # A mean over epochs needs numbers; texts and objects have none.
     if len(numbers) != len(values) or not numbers:
         return values[0]
     return math.fsum(numbers) / len(numbers)

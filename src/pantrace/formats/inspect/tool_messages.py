@@ -29,19 +29,20 @@ _ERROR_TYPES = {
 }
 
 
-def to_tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any], told: EventIndex) -> Step:
+def to_tool_step(message: dict[str, Any], name: str | None, extra: dict[str, Any], index: EventIndex) -> Step:
     """A tool message as a step, with the times of its event."""
-    event = told.tool_event(message.get("tool_call_id"))
-    result = _result(message, told.notes_on(message), told, event)
+    event = index.tool_event(message.get("tool_call_id"))
+    result = _result(message, index.notes_on(message), index, event)
     return Step(id=name, role="tool", parts=(result,), at=result.started, ended=result.ended, extra=extra)
 
 
 def _result(
-    message: dict[str, Any], notes: dict[str, Any], told: EventIndex, event: dict[str, Any] | None
+    message: dict[str, Any], notes: dict[str, Any], index: EventIndex, event: dict[str, Any] | None
 ) -> ToolResult:
-    output, media, extra = _output(message.get("content"), told.attachments)
+    output, media, extra = _output(message.get("content"), index.attachments)
     if notes.get("json") and isinstance(output, str):
         try:
+            # Our own writer noted that this text was an object.
             output = decode(output.encode("utf-8", "surrogatepass"))
         except ReadError:
             pass
@@ -52,7 +53,7 @@ def _result(
     call, name = message.get("tool_call_id"), message.get("function")
     for known in (call, name):
         if type(known) is not str and known is not None:
-            told.sure = False
+            index.sure = False
     return ToolResult(
         call_id=call,
         name=name,
@@ -68,7 +69,7 @@ def _result(
 
 
 def _output(content: Any, attachments: dict[str, Any]) -> tuple[Any, tuple[Media, ...], dict[str, Any]]:
-    """What a tool answered: text, pictures, or both mixed (then a list that points at the pictures)."""
+    """What a tool answered: text, pictures, or both mixed (then a list that refers to the pictures)."""
     if not isinstance(content, list):
         if isinstance(content, str):
             part = text_part(content, attachments, {})
@@ -84,6 +85,7 @@ def _output(content: Any, attachments: dict[str, Any]) -> tuple[Any, tuple[Media
         else:
             order.append(raw)
     words = order[: len(order) - len(media)]
+    # Text followed by pictures is the usual order, for which no note is needed.
     in_front = all("media" not in raw for raw in words if isinstance(raw, dict))
     if in_front and len(words) == 1 and isinstance(words[0], dict) and set(words[0]) == {"type", "text"}:
         return words[0]["text"], tuple(media), {} if media else {"content": "list"}
@@ -101,6 +103,7 @@ def error_of(error: Any) -> tuple[str | None, Failure | None, dict[str, Any]]:
     kind = error.get("type")
     failure: Failure = _FAILURES.get(str(kind), "error")
     rest = {key: value for key, value in error.items() if key not in ("type", "message")}
+    # Inspect has more types than the model has failures, so a type that would not come back is kept.
     if _ERROR_TYPES.get(failure, "unknown") != kind:
         rest["type"] = kind
     message = error.get("message")
@@ -108,7 +111,7 @@ def error_of(error: Any) -> tuple[str | None, Failure | None, dict[str, Any]]:
 
 
 def from_result(
-    result: ToolResult, name: str, step: Step, notes: dict[str, Any], telling: MessageDrafts
+    result: ToolResult, name: str, step: Step, notes: dict[str, Any], drafts: MessageDrafts
 ) -> dict[str, Any]:
     """The tool message for one result; `step` is the one whose own keys it carries."""
     rest = dict(own_extra(result.extra))
@@ -116,14 +119,14 @@ def from_result(
     content = output_text(result)
     notes = dict(notes)
     if not isinstance(result.output, (str, type(None))) and rest.get("content") != "list":
-        # Inspect holds text only: noted, so that the object comes back as one.
+        # Inspect holds only text here: noted, so that the object is read back as an object.
         notes["json"] = True
     if notes:
-        telling.notes[name] = notes
+        drafts.notes[name] = notes
     message["content"] = content
     if rest.get("content") == "list" and isinstance(result.output, list):
         message["content"] = [
-            from_media(result.media[raw["media"]], telling.attachments, telling.pooled)
+            from_media(result.media[raw["media"]], drafts.attachments, drafts.pooled)
             if isinstance(raw, dict) and "media" in raw
             else raw
             for raw in result.output
@@ -132,10 +135,10 @@ def from_result(
         words = [] if result.output is None else [{"type": "text", "text": content}]
         message["content"] = [
             *words,
-            *(from_media(media, telling.attachments, telling.pooled) for media in result.media),
+            *(from_media(media, drafts.attachments, drafts.pooled) for media in result.media),
         ]
     elif (key := rest.get("attachment")) is not None:
-        telling.attachments[key] = content
+        drafts.attachments[key] = content
         message["content"] = f"attachment://{key}"
     if result.call_id is not None:
         message["tool_call_id"] = result.call_id
@@ -159,7 +162,7 @@ def from_error(result: ToolResult) -> Any:
     if rest is not None and not isinstance(rest, dict):
         return rest
     if result.error is None and (result.failure is None or result.output not in (None, "")):
-        # The viewer shows an error in place of the output: without a text of its own it must not hide one.
+        # The viewer shows an error instead of the output, so an error without a message would hide the output.
         return None
     message = result.error
     if message is None:

@@ -1,6 +1,6 @@
-"""Usage: Inspect counts cached prompt tokens apart from `input_tokens`; the model counts them in.
+"""Usage: Inspect's `input_tokens` excludes cached prompt tokens; the model's input includes them.
 
-Inspect has no "not reported" for input, output and total: where all that is counted is 0, nothing was."""
+Inspect has no "not reported" for input, output and total: if every count is 0, nothing was counted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 from pantrace.model import Usage, add_usage
 
 _Tokens = Annotated[int, msgspec.Meta(ge=-(2**51), le=2**51)]
-"""Three of them together are still a count that the model holds."""
+"""So small that the sum of three still fits into a count of the model."""
 
 
 class _Counts(msgspec.Struct, gc=False):
-    """What Inspect counts; other numbers are not counts and are kept as they are."""
+    """Inspect's counts; other numbers are kept as they are."""
 
     input_tokens: _Tokens | None = None
     output_tokens: _Tokens | None = None
@@ -41,7 +41,7 @@ def to_usage(raw: Any) -> Usage | None:
     read, write = counts.input_tokens_cache_read, counts.input_tokens_cache_write
     reasoning, cost = counts.reasoning_tokens, counts.total_cost
     cached = (read or 0) + (write or 0)
-    # Inspect writes 0 for what nobody counted.
+    # Inspect writes 0 for what was not counted.
     if not (fresh or output or cached or reasoning):
         if not total and not cost:
             return None
@@ -50,7 +50,7 @@ def to_usage(raw: Any) -> Usage | None:
     if not raw.keys() <= _KNOWN:
         extra = {key: value for key, value in raw.items() if key not in _KNOWN and value is not None}
     if cached and fresh is not None and total == fresh + (output or 0):
-        # Logs of early versions: the total shows that the cached tokens are already in the input.
+        # In logs of early versions, the total shows that the input already includes the cached tokens.
         extra["input_includes_cache"] = True
         cached = 0
     return Usage(
@@ -72,6 +72,7 @@ def from_usage(usage: Usage) -> dict[str, Any]:
     cached = 0 if inclusive else (usage.cache_read or 0) + (usage.cache_write or 0)
     total = usage.total if usage.total is not None else (usage.input or 0) + (usage.output or 0)
     found: dict[str, Any] = {
+        # Not below 0: cached tokens may be known while the input is not.
         "input_tokens": max((usage.input or 0) - cached, 0),
         "output_tokens": usage.output or 0,
         "total_tokens": total,

@@ -1,7 +1,7 @@
-"""Validation: every place where a log is not as Inspect or the Inspect log guide wants it, above all the id rule.
+"""Validation: every violation of what Inspect or the Inspect log guide requires, above all of the id rule.
 
-A sample shows only if its id is the same, type included, in the sample, in its member's name, in its summary and in
-`dataset.sample_ids`; otherwise the viewer stays blank without a word.
+A sample is shown only if its id is the same, type included, in the sample, in its member's name, in its summary and in
+`dataset.sample_ids`; otherwise the viewer stays blank without an error.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ def _sample_ids(raw: dict[str, Any]) -> list[Any] | None:
 
 
 def _is_in(value: Any, ids: list[Any]) -> bool:
+    # 1 and "1" are different ids to the viewer, and in Python True equals 1.
     return any(value == each and type(value) is type(each) for each in ids)
 
 
@@ -89,7 +90,7 @@ def _archive(archive: zip_archive.Archive) -> Iterator[Violation]:
         yield warning("missing", START)
     else:
         for violation in under(START, violations(start, START_SHAPE), ", "):
-            # Nobody reads the journal of a finished log.
+            # No program reads the journal of a finished log.
             yield msgspec.structs.replace(violation, level="warning") if HEADER in archive else violation
         raw = raw or object_of(start)
     summaries = yield from _summaries(archive)
@@ -120,6 +121,7 @@ def _summaries(archive: zip_archive.Archive) -> Generator[Violation, None, Summa
             if isinstance(each, dict):
                 yield from under(name, violations(each, SUMMARY_DEMANDS, f"[{number}]"), ", ")
                 yield from under(name, check_usage(each.get("model_usage"), f"[{number}].model_usage"), ", ")
+                # A sample that ran again has two entries; the last one counts, as in Inspect.
                 found[_key(each)] = each
     return found
 
@@ -145,11 +147,12 @@ def _samples(archive: zip_archive.Archive, raw: dict[str, Any], summaries: Summa
             continue
         identity, epoch = row.get("id"), row.get("epoch")
         seen.add(_key(row))
-        # The viewer makes the name from the id and asks for that member.
+        # The viewer makes the member's name from the id.
         if name != f"samples/{identity}_epoch_{epoch}.json":
             yield error(f"{identity!r} and epoch {epoch!r} do not match the member's name", f"{name}, id")
         if ids is not None and not _is_in(identity, ids):
             yield error(f"{identity!r} is not in eval.dataset.sample_ids: the streaming reader fails", f"{name}, id")
+        # The keys may be equal although the types differ: in Python, 1 equals 1.0 and True.
         summary = summaries.get(_key(row))
         if summary is None or type(summary.get("id")) is not type(identity):
             yield error(f"no summary has the id {identity!r}: the sample's page stays blank", f"{name}, id")

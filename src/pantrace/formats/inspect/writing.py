@@ -1,4 +1,4 @@
-"""Writing logs: samples stream into the file one by one; everything that counts them follows."""
+"""Writing logs: samples are written one by one; summaries and the header, which count them, follow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _save_archive(run: RunHeader, rows: Iterable[Row], target: Path, options: Op
         for number, flush in collector.flushes.items():
             writer.add(f"{JOURNAL}{number}.json", as_array(flush))
         if is_unfinished(run):
-            # A log that crashed is one without header.json; it stays one.
+            # A log without header.json is a crashed one, and must stay one.
             if header.get("config_updates"):
                 writer.add(f"{UPDATES}1.json", encode(header["config_updates"]))
             writer.finish()
@@ -79,8 +79,8 @@ def _save_document(run: RunHeader, rows: Iterable[Row], target: Path) -> None:
             samples.write(b",\n" if collector.summaries else b"")
             samples.write(row.data)
             collector.add(row)
-            # Kept as a mark that a sample was written, without its bytes.
-            collector.summaries[-1] = b" "  # a document has no summaries
+            # A document has no summaries; a short entry still shows that a sample was written.
+            collector.summaries[-1] = b" "
         header: dict[str, Any] = from_header(run, collector.finish())
         reductions = header.pop("reductions", None)
         if is_made(run):
@@ -88,7 +88,7 @@ def _save_document(run: RunHeader, rows: Iterable[Row], target: Path) -> None:
         # Documents of a version above 2 are refused, although archives of version 3 are read.
         header = {**header, "version": VERSION} if header.get("version") != VERSION else header
         if is_unfinished(run):
-            header = {"plan": {}, "stats": {}, **header}  # a document cannot be told to have crashed by what it lacks
+            header = {"plan": {}, "stats": {}, **header}  # a document cannot show a crash by a missing header.json
         samples.seek(0)
         with writing(target) as file:
             file.write(encode(header).removesuffix(b"}") + b',\n"samples":[')

@@ -36,9 +36,10 @@ def detect(head: Head) -> str | None:
         return None
     first = head.records[0]
     if is_message(first):
+        # The head of a long file may end in the middle of a record, so the last one is not asked to be complete.
         return "messages" if all(is_message(each) for each in head.records[:-1]) else None
-    told, _ = _list_in(first)
-    return "state" if told and all(is_message(each) for each in told[:-1] or told) else None
+    messages, _ = _list_in(first)
+    return "state" if messages and all(is_message(each) for each in messages[:-1] or messages) else None
 
 
 def is_message(raw: Any) -> bool:
@@ -46,13 +47,15 @@ def is_message(raw: Any) -> bool:
     kind, fields, form = _opened(raw)
     if kind not in TYPES or "content" not in fields:
         return False
+    # `type` and `content` alone could be anybody's message; only LangChain writes these two keys on every one.
     return form == "constructor" or bool(fields.keys() & {"additional_kwargs", "response_metadata"})
 
 
 def _opened(raw: Any) -> tuple[str, dict[str, Any], str]:
-    """Type and fields of a message, and how it is written."""
+    """The type and fields of a message, and which of the three ways of writing it was used."""
     match raw:
         case {"lc": int(), "type": "constructor", "id": [*_, str(name)], "kwargs": dict(fields)}:
+            # `dumpd` names the Python class ("AIMessageChunk"), which gives the type if `type` is missing.
             kind = fields.get("type") or name.removesuffix("Chunk").removesuffix("Message").lower()
             return str(kind).removesuffix(_CHUNK).lower(), fields, "constructor"
         case {"type": str(kind), "data": dict(fields)}:
@@ -67,6 +70,7 @@ def _list_in(row: Any) -> tuple[list[Any], tuple[str, ...]]:
     if not isinstance(row, dict):
         return (row, ()) if isinstance(row, list) else ([], ())
     found = row.get("messages")
+    # Many formats have a key `messages`: look into it before taking it for ours.
     if isinstance(found, list) and found and is_message(found[0]):
         return found, ("messages",)
     for key in _AROUND:
@@ -88,9 +92,10 @@ def _without(row: Any, path: tuple[str, ...]) -> dict[str, Any]:
 def load(row: Any) -> Sample:
     messages, path = ([row], ()) if is_message(row) else _list_in(row)
     if not any(is_message(each) for each in messages):
-        raise ReadError("no messages of LangChain in it", remedy="is --from right?")
+        raise ReadError("there are no LangChain messages in it", remedy="is --from right?")
     rest = _without(row, path)
     config = object_of(object_of(rest.get("config")).get("configurable"))
+    # Only snapshots have a thread id. A bare list of messages does not name its conversation.
     thread = text_of(config.get("thread_id"))
     steps = tuple(_steps(messages))
     model = next((step.model for step in steps if step.model is not None), None)
@@ -99,6 +104,7 @@ def load(row: Any) -> Sample:
     trajectory = Trajectory(
         id=thread,
         ended=from_iso(rest.get("created_at")) or from_iso(rest.get("ts")),
+        # An agent without a name still has a model, and the model needs an agent to belong to.
         agents=tuple(agents) or ((Agent(name="assistant", model=model),) if model else ()),
         steps=steps,
         extra=as_extra(NAME, rest),
@@ -118,11 +124,13 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
             raise ReadError("a message needs a type and content", place=f"messages[{place}]")
         step = step_of(kind, fields)
         around = rest_of(raw, ("lc", "type", "kwargs", "data")) if form else {}
+        # A streamed chunk counts as a message; its type is kept so that the two can be distinguished.
         written = {text for each in (raw, fields) if isinstance(text := each.get("type"), str) and _CHUNK in text}
         around |= {"type": written.pop()} if written else {}
         if around:
             step = replace(step, extra=as_extra(NAME, {**step.extra.get(NAME, {}), "message": around}))
         names |= {part.id: part.name for part in step.parts if isinstance(part, ToolCall)}
+        # A `tool` message often has only the id of its call; the tool's name is in the call.
         parts = tuple(
             replace(part, name=names.get(part.call_id)) if isinstance(part, ToolResult) and part.name is None else part
             for part in step.parts

@@ -50,23 +50,26 @@ _USAGE = FieldMap(
         "total_tokens": ("total", INTEGER),
     },
 )
+# Subsets of the counts above: cached tokens are part of the input, reasoning is part of the output.
 _DETAILS = {
     "input_token_details": {"cache_read": "cache_read", "cache_creation": "cache_write"},
     "output_token_details": {"reasoning": "reasoning"},
 }
+# `response_metadata` is the provider's own; each integration names these differently.
 _MODEL, _STOP = ("model_name", "model", "model_id"), ("finish_reason", "stop_reason", "stopReason", "done_reason")
 _CALLS = ("tool_use", "tool_call", "function_call")
-"""Blocks that repeat what stands in `tool_calls`."""
+"""Blocks that repeat a call which is also in `tool_calls`."""
 _FAILURES: tuple[tuple[str, Failure], ...] = (
     ("is not a valid tool, try one of", "invalid_tool"),
     ("Error invoking tool", "invalid_arguments"),
 )
-"""What LangGraph tells the model of a call that no tool saw."""
+"""Texts with which LangGraph answers a call that never reached a tool."""
 
 
 def step_of(kind: str, fields: dict[str, Any]) -> Step:
     role = TYPES.get(kind)
     taken = {"type", "content"}
+    # ChatMessage is the only type whose role is data.
     if kind == "chat":
         role = ROLES.get(str(fields.get("role")), "user")
     if role == "tool":
@@ -75,19 +78,20 @@ def step_of(kind: str, fields: dict[str, Any]) -> Step:
     beside = object_of(fields.get("additional_kwargs"))
     if role == "agent":
         return _answered(fields, beside)
-    told: Kind = "message" if role is not None else "note"
+    step_kind: Kind = "message" if role is not None else "note"
+    # The summarization middleware writes its summary as a human message, which nobody typed.
     if beside.get("lc_source") == "summarization":
-        told = "compaction"
+        step_kind = "compaction"
     notes = as_extra(NAME, {"type": kind} if kind not in ("human", "system") else {})
     if kind == "remove":
-        # Its id is that of the message which it takes out of the state.
+        # Its id is that of the message it removes from the state, so it must not become the id of this step.
         return Step(role="system", kind="note", extra=as_extra(NAME, _full(fields)))
     parts = tuple(_content(fields.get("content"), {}))
-    return _SAID.load(_full(fields), taken, role=role or "system", kind=told, parts=parts, extra=notes)
+    return _SAID.load(_full(fields), taken, role=role or "system", kind=step_kind, parts=parts, extra=notes)
 
 
 def _full(fields: dict[str, Any]) -> dict[str, Any]:
-    """Fields that say something: most messages have empty ones."""
+    """The fields that are not empty: LangChain writes most fields even if they have no value."""
     return {key: value for key, value in fields.items() if value not in ({}, [], None)}
 
 
@@ -97,6 +101,7 @@ def _answered(fields: dict[str, Any], beside: dict[str, Any]) -> Step:
     model, stop = (_taken(about, keys) for keys in (_MODEL, _STOP))
     beside = dict(beside)
     calls = [_CALL.load(each, {"type"}) for each in list_of(fields.get("tool_calls")) if _is_call(each)]
+    # Before `tool_calls` was a field of its own, calls were only in `additional_kwargs`, in the provider's form.
     if not calls:
         calls = [call_from(each, NAME) for each in list_of(beside.get("tool_calls")) if isinstance(each, dict)]
         if isinstance(beside.get("function_call"), dict):
@@ -107,6 +112,7 @@ def _answered(fields: dict[str, Any], beside: dict[str, Any]) -> Step:
     by_id = {call.id: call for call in calls if call.id is not None}
     parts = [_thought(beside)] if isinstance(beside.get("reasoning_content"), str) else []
     parts += _content(fields.get("content"), by_id)
+    # Blocks give a call its place between texts; a call without a block goes to the end.
     placed = {part.id for part in parts if isinstance(part, ToolCall)}
     parts += [call for call in calls if call.id is None or call.id not in placed]
     odd = [each for each in list_of(fields.get("tool_calls")) if not _is_call(each)]
@@ -131,7 +137,7 @@ def _answered(fields: dict[str, Any], beside: dict[str, Any]) -> Step:
 
 
 def _taken(about: dict[str, Any], keys: tuple[str, ...]) -> str | None:
-    """The first of these that is a text; it is told, and need not be kept."""
+    """Remove and return the first of these keys that is a text: it becomes a field, so `extra` need not keep it."""
     key = next((key for key in keys if isinstance(about.get(key), str)), None)
     found: str | None = about.pop(key) if key is not None else None
     return found
@@ -146,7 +152,7 @@ def _thought(beside: dict[str, Any]) -> Part:
 
 
 def _invalid(raw: Any) -> Part:
-    """A call whose arguments are no JSON. No tool is called; the text is kept."""
+    """A call whose arguments are not JSON. LangChain calls no tool for it; the text is kept."""
     if not _is_call(raw):
         return Unknown(kind=f"{NAME}:invalid_tool_call", raw=raw)
     return _CALL.load(raw, {"type"}, extra=as_extra(NAME, {"type": "invalid_tool_call"}))
@@ -161,7 +167,7 @@ def _content(content: Any, calls: dict[str, ToolCall]) -> list[Part]:
 
 
 def _block(raw: Any, calls: dict[str, ToolCall]) -> Part:
-    """A block in LangChain's own words, or in those of the provider."""
+    """A content block, either in LangChain's own form or in the provider's."""
     if isinstance(raw, str):
         return Text(text=raw)
     block = object_of(raw)
@@ -169,7 +175,7 @@ def _block(raw: Any, calls: dict[str, ToolCall]) -> Part:
     if kind in _CALLS:
         name = block.get("call_id", block.get("id"))
         if isinstance(name, str) and (call := calls.get(name)) is not None:
-            # What the provider wrote says the same; what it says beyond that is kept.
+            # The block repeats the call in the provider's form; only what it says beyond that is kept.
             same = [key for key in ("input", "args", "arguments") if arguments_of(block.get(key)) == call.arguments]
             rest = rest_of(block, ("type", "id", "call_id", "name", *same))
             rest |= {"id": block["id"]} if block.get("id") not in (name, None) else {}
@@ -182,6 +188,7 @@ def _block(raw: Any, calls: dict[str, ToolCall]) -> Part:
             )
     if kind == "reasoning":
         summary = [each.get("text") for each in list_of(block.get("summary")) if isinstance(each, dict)]
+        # OpenAI's Responses API: the thought itself is encrypted and only its summary can be read.
         words = "\n\n".join(each for each in summary if isinstance(each, str)) or None
         sealed = text_of(block.get("encrypted_content"))
         known = ("type", *(("encrypted_content",) if sealed is not None else ()))
@@ -190,11 +197,12 @@ def _block(raw: Any, calls: dict[str, ToolCall]) -> Part:
         return Thinking(text=text, summary=words, signature=sealed, extra=as_extra(NAME, rest_of(block, known)))
     if kind in ("image", "audio", "video", "file") and (isinstance(block.get("base64"), str) or "url" in block):
         data, url = text_of(block.get("base64")), text_of(block.get("url"))
-        told = [key for key in ("base64", "url", "mime_type") if isinstance(block.get(key), str)]
+        read = [key for key in ("base64", "url", "mime_type") if isinstance(block.get(key), str)]
         mime = text_of(block.get("mime_type"))
-        return Media(mime=mime, data=data, uri=url, extra=as_extra(NAME, rest_of(block, told)))
+        return Media(mime=mime, data=data, uri=url, extra=as_extra(NAME, rest_of(block, read)))
     if kind in ("image_url", "refusal", "input_audio"):
         return part_from(block, NAME)
+    # langchain-anthropic passes Anthropic's blocks through unchanged.
     found = anthropic.part_from(raw, NAME)
     return found if not isinstance(found, Unknown) else Unknown(kind=f"{NAME}:{kind or 'block'}", raw=raw)
 
@@ -206,6 +214,7 @@ def _result(fields: dict[str, Any]) -> ToolResult:
         content, media, _ = split(content, lambda each: _block(each, {}))
     failure: Failure | None = None
     words = content if isinstance(content, str) else None
+    # Only `status` counts: a tool that answers "Error: ..." with status `success` has not failed.
     if fields.get("status") == "error":
         failure = next((each for text, each in _FAILURES if words is not None and text in words), "error")
     return _RESULT.load(
@@ -219,9 +228,10 @@ def _result(fields: dict[str, Any]) -> ToolResult:
 
 
 def _usage(fields: dict[str, Any], about: dict[str, Any]) -> tuple[Usage | None, tuple[str, ...]]:
-    """What an answer took, and the key of the message that tells it. What the provider told stands in the metadata of
-    the response; older versions have nothing else."""
+    """The usage of an answer, and the key of the message it came from (none if it came from `response_metadata`, where
+    the provider's own numbers are; older versions have nothing else)."""
     raw = fields.get("usage_metadata")
+    # Nothing but zeros is not a report; the metadata of the response may still have the numbers.
     if isinstance(raw, dict) and any(type(each) is int and each for each in raw.values()):
         given, rest = dict[str, Any](), dict[str, Any]()
         for key, words in _DETAILS.items():
@@ -229,12 +239,13 @@ def _usage(fields: dict[str, Any], about: dict[str, Any]) -> tuple[Usage | None,
             given |= {name: inner[each] for each, name in words.items() if type(inner.get(each)) is int}
             others = {k: v for k, v in inner.items() if v is not None and not (k in words and type(v) is int)}
             rest |= {key: others} if others else {}
+        # `settled`: Vertex AI's integration counts thoughts only in the total (langchain-google pull request 1932).
         known = [key for key in _DETAILS if isinstance(raw.get(key), dict)]
         return settled(_USAGE.load(raw, known, extra=as_extra(NAME, rest), **given)), ("usage_metadata",)
-    told = about.get("token_usage")
-    if isinstance(told, dict) and type(told.get("prompt_tokens")) is int:
+    counts = about.get("token_usage")
+    if isinstance(counts, dict) and type(counts.get("prompt_tokens")) is int:
         return openai_usage.usage_from(about.pop("token_usage"), NAME, "chat"), ()
-    told = about.get("usage")
-    if isinstance(told, dict) and type(told.get("input_tokens")) is int:
+    counts = about.get("usage")
+    if isinstance(counts, dict) and type(counts.get("input_tokens")) is int:
         return anthropic.usage_from(about.pop("usage"), NAME), ()
     return None, ()

@@ -5,7 +5,7 @@ Read: episode JSON (new and legacy; one, a list, {"episodes": []}, lines, a fold
 `--log-samples`, planner trajectories.jsonl, full-evaluation JSONL, benchmark run folders, result folders of Windows
 Agent Arena. Written: episode JSON of the new schema, one file per sample.
 Detect: the keys that each shape has together; see `recognise`.
-Lost: whatever is no GUI action: tool calls, results, usage, models of single steps, further user turns.
+Lost: everything that is not a GUI action: tool calls, results, usage, models of single steps, further user turns.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ FORMAT = Format(
         "scores": "an episode has success and final_reward only",
     },
     note="OSWorld results and step logs were not verified with real files",
+    # Not lost: the value is there in another form.
     reencoded={
         "action_timestamp": "a time as the arena writes it, 20260102@030405",
         "*schema_version": "the source's version",

@@ -1,7 +1,7 @@
 """One action of an episode, read and written.
 
-Pixels and normalised coordinates never mix: a point has the space of the field it stood in. Where a source gives both,
-the normalised point is the target and the pixels stay beside it.
+Pixels and normalised coordinates never mix: a point has the space of the field it was read from. If a source gives
+both, the normalised point becomes the target and the pixels are kept in `extra`.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ FIELDS: dict[str, tuple[str, Codec]] = {
     "key": ("key", TEXT),
     "modifiers": ("modifiers", Codec(_texts, lambda words: list(words) or None, [str])),
     "scroll_direction": ("direction", TEXT._replace(dump=_direction)),
+    # The schema wants an integer and one of four directions: what does not fit is left out, not bent.
     "scroll_amount": ("amount", NUMBER._replace(dump=_whole_number)),
     "url": ("url", TEXT),
     "app_name": ("app", TEXT),
 }
-"""What actions of every generation say alike."""
+"""The fields that actions of every generation have in common."""
 _ACTION = FieldMap(NAME, Action, {**FIELDS, "duration": ("seconds", NUMBER)})
 _ELEMENT = FieldMap(
     NAME, Target, {"role": ("role", TEXT), "name": ("description", TEXT), "element_id": ("element", TEXT)}
@@ -59,7 +60,7 @@ def action_from(row: dict[str, Any], viewport: Viewport) -> Action:
     """An action of the new schema."""
     share, pixels = _pair(row.get("normalized_coordinates")), _pixels(row.get("coordinates"), viewport)
     end_share, end_pixels = _pair(row.get("normalized_end")), _pixels(row.get("end_coordinates"), viewport)
-    # What is pointed at, best source first: a share of the screen holds for every size of it.
+    # Best source first: normalised coordinates stay right whatever the size of the screen.
     point = share or pixels or _pair(row.get("normalized_start")) or _pixels(row.get("start_coordinates"), viewport)
     element = row.get("element") if isinstance(row.get("element"), dict) else None
     target, raw = _target(element, row.get("raw"), point, viewport)
@@ -95,15 +96,17 @@ def _pixels(value: Any, viewport: Viewport) -> Point | None:
 def _target(
     element: dict[str, Any] | None, raw: Any, point: Point | None, viewport: Viewport
 ) -> tuple[Target | None, Any]:
-    """The target, and what is left of `raw`, where a normalised box and a mark number may stand."""
+    """The target, and the rest of `raw`, which may hold a normalised box and a mark number."""
     element = element or {}
     fields: dict[str, Any] = present({"point": point, "box": _bounds(element.get("bounds"), viewport)})
     if isinstance(raw, dict):
         raw = dict(raw)
+        # OpenAdapt's own metrics look in the same order: the element's bounds, then `raw.bbox`.
         if "box" not in fields and (corners := _corners(raw.get("bbox"))) is not None:
             fields["box"] = corners
             del raw["bbox"]
         mark = raw.get("element_index")
+        # Its SoM generator writes the mark here, although the schema has `element_id` for it.
         if text_of(element.get("element_id")) is None and isinstance(mark, int) and not isinstance(mark, bool):
             fields["element"] = mark
             del raw["element_index"]
@@ -142,6 +145,7 @@ def action_to(action: Action) -> dict[str, Any]:
     """An action as the new schema writes it."""
     target = action.target or Target()
     raw: dict[str, Any] = {}
+    # `raw` must be an object for OpenAdapt; anything else, or an object with its reserved keys, goes below `original`.
     if isinstance(action.raw, dict) and not {"bbox", "element_index"} & set(action.raw):
         raw |= action.raw
     elif action.raw is not None:
@@ -154,7 +158,7 @@ def action_to(action: Action) -> dict[str, Any]:
         raw["element_index"] = target.element
     row |= present({"element": _element(target) or None, "raw": raw or None})
     row = {**_ACTION.dump(action), **row}
-    # OpenAdapt refuses these types without their content.
+    # OpenAdapt refuses these types without their content, and with them the whole episode.
     for kind, needed in (("type", "text"), ("key", "key"), ("goto", "url")):
         if row["type"] == kind:
             row.setdefault(needed, "")
@@ -171,6 +175,7 @@ def _place(name: str, point: Point | None) -> dict[str, Any]:
         return {}
     if point.space == "normalised":
         return {f"normalized_{name}": [point.x, point.y]}
+    # The schema refuses negative pixels; a point of unknown space has no honest field at all.
     if point.space == "pixels" and 0 <= point.x < 1e9 and 0 <= point.y < 1e9:
         return {name: {"x": int(point.x), "y": int(point.y)}}
     return {}
@@ -187,6 +192,7 @@ def _element(target: Target) -> dict[str, Any]:
     box = target.box
     if box is not None and box.space == "pixels":
         corners = (box.left, box.top, box.right - box.left, box.bottom - box.top)
+        # Bounds are whole pixels in the schema; rounding would move the box.
         if all(float(each).is_integer() for each in corners) and corners[2] >= 0 and corners[3] >= 0:
             element["bounds"] = dict(zip(("x", "y", "width", "height"), map(int, corners), strict=True))
     return element

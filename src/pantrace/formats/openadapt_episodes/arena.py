@@ -1,4 +1,4 @@
-"""Result directories of Windows Agent Arena (and of OSWorld, which has the same idea).
+"""Result directories of Windows Agent Arena (and of OSWorld, which are similar).
 
 A task's folder holds traj.jsonl, result.txt (missing when the task broke off), traj.html with the task's configuration,
 and one file per observation. Row 0 is the reset; the observation of each further row was made AFTER its action.
@@ -28,7 +28,7 @@ from .turns import Episode, Turn
 
 _ROW = {"step_num", "action_timestamp", "action", "reward", "done", "info"}
 _LIMIT = re.compile(r"\b(?:time|step)s? limit", re.IGNORECASE)
-"""What the arena writes of a task that it stopped."""
+"""What the arena writes about a task that it stopped."""
 _SCREENS = ("screenshot", "screenshot_file")
 _MIME = {".png": "image/png", ".jpg": "image/jpeg", ".txt": "text/plain", ".json": "application/json"}
 
@@ -45,13 +45,13 @@ def is_failure(row: dict[str, Any]) -> bool:
 
 def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...]) -> Episode:
     """The episode of one task; `place` are the folders from the results' root down to the task's own."""
+    # traj.jsonl does not have the instruction. traj.html does, in Windows Agent Arena; OSWorld has a text file for it.
     config = _config(folder)
     instruction = text_of(config.get("instruction")) or _text(folder / "instruction.txt") or ""
     steps = [row for row in rows if is_row(row)]
     where = dict(zip(("action_space", "observation_type", "model", "trial", "domain"), place, strict=False))
-    # Six folders are run.py's own layout; a part of the tree, or OSWorld's, says the domain at most.
+    # run.py nests six folders. If only a part of the tree was given, or OSWorld's, at most the domain is known.
     if len(place) != 6:
-        # action space, observation type, model, trial, domain, task.
         where = {"domain": place[-2]} if len(place) > 1 else {}
     trial = where.get("trial", "")
     metadata = {**unknown_keys(where, {"model"}), **({"task": config} if config else {})}
@@ -72,7 +72,7 @@ def task_episode(folder: Path, rows: list[dict[str, Any]], place: tuple[str, ...
 
 
 def _verdict(folder: Path, failure: dict[str, Any] | None) -> tuple[dict[str, Any], Outcome | None]:
-    """The verdict of result.txt, else why there is none; a task without a result did not fail."""
+    """The verdict of result.txt, or why there is none. A task without a result has not failed."""
     written = _text(folder / "result.txt")
     if written is not None:
         try:
@@ -94,6 +94,7 @@ def _config(folder: Path) -> dict[str, Any]:
     if block is None:
         return {}
     try:
+        # The JSON is escaped, as it is part of a page.
         value = decode_patiently(html.unescape(block[1]).encode("utf-8", "surrogatepass"))
     except ReadError:
         return {}
@@ -115,6 +116,8 @@ def _moment(stamp: Any) -> str | None:
 def _turns(folder: Path, rows: list[dict[str, Any]]) -> Iterator[Turn]:
     """A turn for each row that acts. Its action may be a program of several actions, each with a number."""
     reset = rows[0] if rows and rows[0]["action"] is None else None
+    # Observations and the agent's own logs lie side by side in a row. The reset row has no logs yet, so its keys
+    # tell the two apart; without it, only the usual observations are known.
     seen_keys = set(reset) - _ROW if reset is not None else {*_SCREENS, "accessibility_tree", "window_title"}
     acting = [row for row in rows if row is not reset]
     index = 0
@@ -138,10 +141,11 @@ def _turns(folder: Path, rows: list[dict[str, Any]]) -> Iterator[Turn]:
             "info": row.get("info") or None,
             "logs": unknown_keys(logs, linked) or None,
             "code": row["action"] if _code_is_more(row["action"], actions) else None,
-            # No further row will show it as what was seen before.
+            # Every other observation is kept as the next turn's "before"; the last has no next turn.
             "observation_after": _without_screen(_environment_values(row, seen_keys))[1] or None if last else None,
         }
         seen = tuple(_media(folder, key, name, index) for key, name in {**files_seen, **linked}.items())
+        # Each action becomes a step of its own when written, so numbers advance by actions, not rows.
         index += len(actions)
         after = _after(row, index - 1)
         yield Turn(row=step, actions=actions, seen=seen, after=after if last else None, leads_on=after is not None)
@@ -165,7 +169,7 @@ def _code_is_more(code: Any, actions: list[Action]) -> bool:
 
 
 def _environment_values(row: dict[str, Any], keys: set[str]) -> dict[str, Any]:
-    """What the environment showed in a row."""
+    """The values of a row that come from the environment."""
     return {key: value for key, value in row.items() if key in keys and value is not None}
 
 

@@ -48,7 +48,7 @@ _STEP = {"step_idx", "screenshot_path", "action", "reasoning"}
 
 
 def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict[str, Any]) -> Episode:
-    """One task of a run. Its id comes from the file: the folder's name has lost every special character."""
+    """One task of a run. Its id is taken from the file: the folder's name has "_" for every special character."""
     must_fit(execution, {"task_id": (str, int), "steps": [dict]})
     benchmark = run.get("benchmark_name")
     metadata = {
@@ -62,7 +62,7 @@ def execution_episode(execution: dict[str, Any], task: dict[str, Any], run: dict
         "task_id": str(execution["task_id"]),
         "instruction": text_of(task.get("instruction")) or "",
         **verdict,
-        # A closed list in OpenAdapt's schema.
+        # OpenAdapt's schema allows only these; with another name it would refuse the episode.
         "source": benchmark if benchmark in SOURCES else None,
         "agent_model": execution.get("model_id"),
         "metadata": present(metadata) or None,
@@ -79,5 +79,6 @@ def _turn(row: dict[str, Any], place: int) -> Turn:
         "observation": present({"screenshot_path": row.get("screenshot_path") or None}),
         "reasoning": row.get("reasoning"),
     }
+    # An action that is not an object is kept as it is: dropping the step would shift the screenshots after it.
     done = flat_action(action if isinstance(action, dict) else {"raw": action})
     return Turn(row={**present(step), **rest_of(row, _STEP)}, actions=[done])

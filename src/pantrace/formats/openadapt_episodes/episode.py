@@ -39,11 +39,11 @@ LABELS = ("domain", "difficulty")
 """Keys of `metadata` that label the case."""
 
 _EPOCH = 1e9
-"""Smaller timestamps are seconds since the episode's start, or merely numbered; only larger ones were a clock's."""
+"""Smaller timestamps are seconds since the episode began, or just numbers; only larger ones are clock times."""
 
 _STATED = Maker(name="openadapt-evals", kind="stored")
 _COUNTED = {"num_steps": ("num_steps", "steps"), "elapsed_seconds": ("total_time_seconds", "elapsed_seconds")}
-"""What a benchmark says of a run as a whole -> the keys it stands under: run folders, full evaluations."""
+"""Score -> the keys that hold it in run folders and in full evaluations."""
 
 _EPISODE = {
     "episode_id",
@@ -78,10 +78,11 @@ def _turns(rows: Any) -> list[Turn]:
         if observation is not None and not isinstance(observation, dict):
             raise ReadError("must be an object", place=f"steps[{place}].observation")
         action = action_from(row["action"], _size((observation or {}).get("screen_size")))
+        # One turn may hold several actions, but the schema has one per row; our writer marks the further rows.
         if turns and isinstance(row.get(CARRIER), dict) and row[CARRIER].get(CONTINUES) is True:
             turns[-1].actions.append(action)
         else:
-            # Turns are fewer than rows where rows continue one: a step without a number has that of its row.
+            # A turn may span several rows, so a step without a number takes the number of its row, not of its turn.
             turns.append(Turn(row={**row, "step_index": _index(row, place)}, actions=[action]))
     return turns
 
@@ -92,14 +93,15 @@ def sample_from(episode: Episode) -> Sample:
     identity = row["episode_id"]
     if not isinstance(identity, str):
         raise ReadError("must be text", place="episode_id")
-    said = {name: text_of(row.get(name)) for name in ("task_id", "instruction", "goal", "agent_model")}
-    instruction, model = said["instruction"], said["agent_model"]
+    stated_texts = {name: text_of(row.get(name)) for name in ("task_id", "instruction", "goal", "agent_model")}
+    instruction, model = stated_texts["instruction"], stated_texts["agent_model"]
     created = from_iso(row.get("created_at"))
     found = row.get("metadata")
     metadata = dict(found) if isinstance(found, dict) else {}
     labels = {name: metadata.pop(name) for name in LABELS if isinstance(metadata.get(name), str)}
-    case = Case(id=said["task_id"], question=instruction or None, goal=said["goal"], labels=labels)
+    case = Case(id=stated_texts["task_id"], question=instruction or None, goal=stated_texts["goal"], labels=labels)
     kept = rest_of(row, _EPISODE)
+    # The writer adds the current version anyway; only another one is worth keeping.
     if kept.get("schema_version") == SCHEMA_VERSION:
         del kept["schema_version"]
     if metadata:
@@ -107,7 +109,8 @@ def sample_from(episode: Episode) -> Sample:
     success, reward = row.get("success"), row.get("final_reward")
     success = success if isinstance(success, bool) else None
     reward = reward if is_number(reward) else None
-    stated = {**said, "success": success, "final_reward": reward, "created_at": created}
+    stated = {**stated_texts, "success": success, "final_reward": reward, "created_at": created}
+    # A known key with a value of the wrong type has no field to go to, but it must not disappear.
     kept |= misfits(row, {**stated, "metadata": found if isinstance(found, dict) else None})
     trajectory = Trajectory(
         id=identity,
@@ -132,6 +135,7 @@ def _stated_outcome(success: bool | None, reward: float | None) -> Outcome | Non
     """The outcome that `success` and `final_reward` state; None if neither is recorded."""
     if success is not None:
         return Outcome(status="passed" if success else "failed", reward=reward)
+    # A reward alone is not a verdict: the schema does not say which rewards count as a success.
     return Outcome(status="unscored", reward=reward) if reward is not None else None
 
 
@@ -162,6 +166,7 @@ def _steps(instruction: str | None, turns: list[Turn]) -> tuple[Step, ...]:
 
 def _index(row: dict[str, Any], place: int) -> int:
     index = row.get("step_index")
+    # JSON's true is an int to Python.
     return index if isinstance(index, int) and not isinstance(index, bool) else place
 
 
@@ -197,6 +202,7 @@ def _mime(path: str | None, data: str | None) -> str | None:
 
 def _step(turn: Turn, place: int, screens: list[Media | None]) -> Step:
     row, screenshot = turn.row, screens[place]
+    # In the arenas the next screenshot shows what this action did. Elsewhere time may have passed between them.
     following = screens[place + 1] if turn.leads_on and place + 1 < len(screens) else None
     reasoning = text_of(row.get("reasoning"))
     parts: tuple[Part, ...] = (
@@ -211,7 +217,7 @@ def _step(turn: Turn, place: int, screens: list[Media | None]) -> Step:
     shown = row.get("observation") or {}
     observation = rest_of(shown, _OBSERVATION)
     fields = {name: text_of(shown.get(name)) or None for name in ("screenshot_path", "screenshot_base64")}
-    # Without a screenshot there is nothing in the model that could have the size.
+    # The model keeps the size on the screenshot; without one, the size stays in `extra`.
     observation |= misfits(shown, {**fields, "screen_size": screenshot.size if screenshot is not None else None})
     if observation:
         kept["observation"] = observation

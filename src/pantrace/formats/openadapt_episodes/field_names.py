@@ -7,8 +7,9 @@ from typing import Any
 NAME = "openadapt-episodes"
 SCHEMA_VERSION = "1.0.0"
 CONTINUES = "continues"
-"""Marks a row that holds another action of the turn before it; it stands in the row's corner."""
+"""Marks a row that holds another action of the turn before it; kept under the row's `pantrace` key."""
 
+# The 24 values of ActionType; OpenAdapt refuses an episode with any other.
 ACTION_TYPES = (
     "click",
     "double_click",

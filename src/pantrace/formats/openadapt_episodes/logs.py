@@ -54,6 +54,7 @@ def step_log_episode(rows: list[dict[str, Any]]) -> Episode:
     """The lines of one episode: predictions are what was done, ground truth what was expected."""
     must_fit(rows, [{"pred_action": dict, "ground_truth_action": dict}])
     return Episode(
+        # The log calls the instruction `goal`, as legacy episodes do.
         row={"episode_id": rows[0]["episode_id"], "instruction": text_of(rows[0].get("goal")) or ""},
         turns=[_predicted_turn(row, place) for place, row in enumerate(rows)],
         expected=[_expected_turn(row, place) for place, row in enumerate(rows)],
@@ -93,7 +94,7 @@ _PLANNER = {
 
 
 def planner_episode(rows: list[dict[str, Any]]) -> Episode:
-    """The lines of one planner episode; its reward stands on each of them."""
+    """The lines of one planner episode; each of them repeats its reward."""
     first, reward = rows[0], rows[-1].get("episode_reward")
     fields = {
         "episode_id": first["episode_id"],
@@ -105,7 +106,7 @@ def planner_episode(rows: list[dict[str, Any]]) -> Episode:
 
 
 def success_of(reward: Any) -> bool | None:
-    """Whether a reward from 0 to 1 is a success: only the full one is. None if there is none."""
+    """Whether a reward from 0 to 1 is a success: only a full one is. None if there is no reward."""
     return bool(reward >= 1) if is_number(reward) else None
 
 
@@ -114,6 +115,7 @@ def _planned_turn(row: dict[str, Any], place: int) -> Turn:
     output = output if isinstance(output, dict) else {"output": output}
     description = text_of(output.get("target_description")) or None
     decision = str(output.get("decision") or "").lower()
+    # The decision goes first: a planner that stops or waits does not act.
     kind = decision if decision in ("done", "fail", "wait") else text_of(output.get("action_type")) or "unknown"
     action = Action(
         kind=kind.lower(), target=Target(description=description) if description is not None else None, raw=output
@@ -129,7 +131,7 @@ def _planned_turn(row: dict[str, Any], place: int) -> Turn:
 
 
 def _tree(value: Any) -> Any:
-    """The tree as an object if its text is complete; the logger cuts it at 4,000 characters."""
+    """The tree as an object if its text is complete; the logger cuts it off at 4,000 characters."""
     if not isinstance(value, str):
         return value
     try:
@@ -157,12 +159,12 @@ def task_result_episode(row: dict[str, Any], model: str | None) -> Episode:
 
 def verdict_of(row: dict[str, Any]) -> tuple[dict[str, Any], Outcome | None]:
     """Success and reward of a benchmark result, and its outcome if that says more. If the infrastructure or the
-    evaluation broke, its false and zero are no verdict."""
+    evaluation broke, `success: false` and `score: 0` are not a verdict."""
     error, kind, reason = row.get("error"), row.get("error_type"), row.get("reason")
     success, score = row.get("success"), row.get("score")
     if error is None and reason is None and kind is None:
         return {"success": success, "final_reward": score}, None
-    # `error_type` came with 0.98; before, an error without success is taken for a broken run.
+    # `error_type` came with openadapt-evals 0.98; before that, an error without success is taken for a broken run.
     broke = kind in ("infrastructure", "evaluation") or (kind is None and error is not None and success is not True)
     recorded = present({"error": error, "error_type": kind, "reason": reason})
     why = next((str(each) for each in (error, reason, kind) if each), "")

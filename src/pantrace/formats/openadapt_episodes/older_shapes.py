@@ -14,6 +14,7 @@ from .actions import FIELDS, flat_point, read_keys
 from .field_names import NAME
 from .turns import Episode, Turn
 
+# The original loader turns every type it does not know into a click; here an unknown type stays what it was.
 _KINDS = {"failed": "fail", "key_press": "key"}
 _FLAT = FieldMap(NAME, Action, FIELDS)
 
@@ -54,7 +55,7 @@ def _steps_have(row: dict[str, Any], *keys: str) -> bool:
     steps = row.get("steps")
     if not isinstance(steps, list):
         return False
-    # The last step of a cut head may lack keys; the first shows the shape.
+    # Only the beginning of a file is seen here, so the last step may be cut off; the first one shows the shape.
     return not steps or (isinstance(steps[0], dict) and any(key in steps[0] for key in keys))
 
 
@@ -72,16 +73,17 @@ def flat_action(row: dict[str, Any]) -> Action:
     used: dict[str, Any] = {"x": point, "y": point, "end_x": end, "end_y": end, "type": kind}
     boxed = "target_bbox" if row.get("target_bbox") else "bbox"
     box = used[boxed] = _flat_box(row.get(boxed))
-    # A mark may be 0, so what counts is its type.
+    # A mark may be 0, so its type is checked and not its truth.
     named = next((key for key in ("target_node_id", "element_index") if _is_mark(row.get(key))), "target_node_id")
     element = used[named] = row[named] if _is_mark(row.get(named)) else None
     role = used["target_role"] = text_of(row.get("target_role"))
     description = used["target_name"] = text_of(row.get("target_name"))
     target = Target(point=point, box=box, element=element, role=role, description=description)
+    # openadapt-evals puts a final answer in its own field; we have one text per action, and `text` goes first.
     answer = text_of(row.get("answer")) if text_of(row.get("text")) is None else None
     used["answer"] = answer
-    told = "raw_action" if row.get("raw_action") is not None else "raw"
-    raw = used[told] = row.get(told)
+    raw_key = "raw_action" if row.get("raw_action") is not None else "raw"
+    raw = used[raw_key] = row.get(raw_key)
     if isinstance(raw, dict) and set(raw) == {"original"}:
         raw = raw["original"]
     return _FLAT.load(
@@ -124,6 +126,7 @@ def _legacy(row: dict[str, Any]) -> Episode:
 
 def _legacy_turn(row: dict[str, Any], place: int) -> Turn:
     observation = row.get("observation") or {}
+    # The original loader loses `url`, `app_name` and more on the way; here every other key comes along unchanged.
     renamed = {"image_path": "screenshot_path", "dom_html": "dom"}
     seen = {
         renamed.get(key, key): value
@@ -133,6 +136,7 @@ def _legacy_turn(row: dict[str, Any], place: int) -> Turn:
     raw = observation.get("meta")
     tree = observation.get("accessibility_tree")
     step = {
+        # Legacy steps have no number: `t` is a time.
         "step_index": place,
         "observation": with_tree({**seen, **({"raw": raw} if raw is not None else {})}, tree),
         "reasoning": row.get("thought"),
@@ -143,7 +147,7 @@ def _legacy_turn(row: dict[str, Any], place: int) -> Turn:
 
 
 def with_tree(observation: dict[str, Any], tree: Any) -> dict[str, Any]:
-    """The observation with its accessibility tree: an object has a field, a text goes to `raw`."""
+    """The observation with its accessibility tree: the schema's field takes only an object, so a text goes to `raw`."""
     if tree is None:
         return observation
     if isinstance(tree, dict):
@@ -169,6 +173,7 @@ _DEMO_STEP = {
 def _demo(row: dict[str, Any]) -> Episode:
     must_fit(row, {"steps": [dict], "metadata?": (dict, None)})
     fields = {
+        # Neither is unique alone: a task may have several demos.
         "episode_id": f"{row['task_id']}/{row['demo_id']}",
         "task_id": row["task_id"],
         "instruction": row.get("description") or "",
@@ -186,7 +191,7 @@ def _demo_turn(row: dict[str, Any], place: int) -> Turn:
         point=flat_point(row.get("x"), row.get("y")), description=text_of(row.get("target_description")) or None
     )
     value = text_of(row.get("action_value")) or None
-    # action_value is the text that is typed, the key that is pressed, or the place that is opened.
+    # What action_value means depends on the type: the text typed, the key pressed, the page or app opened.
     field = {"key": "key", "hotkey": "key", "goto": "url", "open_app": "app", "scroll": "direction"}.get(kind, "text")
     action = Action(
         kind=_KINDS.get(kind, kind),

@@ -1,4 +1,4 @@
-"""An input of any shape as a run of lazily read episodes."""
+"""Opens an input of any shape as a run whose episodes are read lazily."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from .turns import Episode
 from .write import episode_to, on_screen
 
 Found = tuple[str | None, Callable[[], Sample], Path]
-"""Place, reader and file of one episode."""
+"""The place, reader and file of one episode."""
 
 
 def load_plain(row: Any) -> Sample:
-    """The sample of one episode, new, legacy or demo, as far as its own fields tell it."""
+    """The sample of one episode (new, legacy or demo), without what our writer kept under `pantrace`."""
     if (older := older_episode(row)) is not None:
         return sample_from(older)
     if not isinstance(row, dict) or "episode_id" not in row or "steps" not in row:
@@ -68,6 +68,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         return _full_eval(path, source, on_broken)
     if shape == "arena":
         rows = [row for row in read_log(path, on_broken) if isinstance(row, dict)]
+        # A traj.jsonl alone does not tell which of its parent folders are the model's and the trial's.
         found: Found = (None, partial(_build_sample, arena.task_episode, path.parent, rows, ()), path)
         return Run(name=path.name, source=source, samples=_samples([found], source, on_broken))
     if shape in ("step-log", "planner"):
@@ -86,7 +87,7 @@ def beside(path: Path) -> list[Path]:
 
 
 def _samples(found: Iterable[Found], source: Source, on_broken: OnBroken) -> Iterator[Sample]:
-    """Samples of episodes; one that is not in order goes to `on_broken`."""
+    """Samples of episodes; a broken one goes to `on_broken`."""
     for place, read, path in found:
         try:
             sample = read()
@@ -113,6 +114,7 @@ def _folder(path: Path, source: Source, on_broken: OnBroken) -> Iterator[Sample]
 
 def _episodes(path: Path, on_broken: OnBroken) -> Iterator[Found]:
     for place, row in read_rows(path, on_broken):
+        # With `steps` beside it, the object is itself an episode.
         inner = row.get("episodes") if isinstance(row, dict) and "steps" not in row else None
         if isinstance(inner, list):
             for number, each in enumerate(inner, 1):
@@ -122,7 +124,8 @@ def _episodes(path: Path, on_broken: OnBroken) -> Iterator[Found]:
 
 
 def _group_lines(path: Path, build: Callable[[list[Any]], Episode], on_broken: OnBroken) -> Iterator[Found]:
-    """Lines gathered by episode: as they come where each episode's lines lie together, else all at once."""
+    """Lines gathered by episode: one episode at a time if its lines are next to each other, otherwise all at once."""
+    # A first pass over the ids is cheap, and keeps a log of many episodes from being held in memory as a whole.
     in_order = _is_grouped(path)
     groups: dict[Any, list[Any]] = {}
     for place, row in read_rows(path, on_broken):
@@ -141,6 +144,7 @@ def _groups_read(groups: dict[Any, list[Any]], build: Callable[[list[Any]], Epis
         yield f"episode {identity}", partial(_build_sample, build, rows), path
 
 
+# Only the id is decoded; lines hold whole prompts.
 class _Line(msgspec.Struct):
     episode_id: Any = None
 
@@ -169,6 +173,7 @@ def _full_eval(path: Path, source: Source, on_broken: OnBroken) -> Run:
 
     def found() -> Iterator[Found]:
         for place, row in read_rows(path, on_broken):
+            # The header of the run, which `meta` already has.
             if isinstance(row, dict) and row.get("_meta") is True:
                 continue
             if isinstance(row, dict) and row_shape(row) == "full-eval":
@@ -202,6 +207,7 @@ def _executions(paths: Iterable[Path], run: dict[str, Any]) -> Iterator[Found]:
     for path in paths:
 
         def sample(path: Path = path) -> Sample:
+            # A default argument binds the path now: this runs only after the loop has moved on.
             task = benchmark.object_in(path.with_name("task.json"))
             return sample_from(benchmark.execution_episode(benchmark.object_in(path), task, run))
 

@@ -1,4 +1,4 @@
-"""Which of the format's shapes an input has."""
+"""Recognises which of the format's shapes an input has."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ Shape = Literal[
 _DATA = (".json", ".jsonl", ".ndjson", ".db", ".sqlite", ".zip", ".eval", ".parquet")
 _PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 _LOOKS = 400
-"""At most so many folders are looked into before a pile is taken for what it seems to be."""
+"""At most this many folders are opened; after that, a directory is taken for what it looks like so far."""
 
 
 def shape_of(head: Head) -> Shape | None:
-    """The shape of an input; None when it is none of ours."""
+    """The shape of an input; None if it is none of ours."""
     if head.kind == "directory":
         return _folder_shape(head.path)
     if head.kind != "json":
@@ -86,7 +86,7 @@ def claim(folder: Path) -> Claim:
 
 
 def _leads_to_tasks(folder: Path, depth: int, looks: list[int]) -> bool | None:
-    """Whether each way down ends at a traj.jsonl; None for a folder that says nothing (a task that never began)."""
+    """Whether every branch ends at a traj.jsonl; None for a folder that does not tell (a task that never began)."""
     if looks[0] <= 0:
         return True
     looks[0] -= 1
@@ -97,7 +97,9 @@ def _leads_to_tasks(folder: Path, depth: int, looks: list[int]) -> bool | None:
         return None
     if any(entry.name == "traj.jsonl" for entry in found):
         return _is(folder / "traj.jsonl", "arena")
+    # `logs` is the arena's own folder and has no tasks.
     folders = [entry for entry in found if _is_dir(entry) and entry.name != "logs" and not entry.name.startswith(".")]
+    # Data of another kind on the way down: this is a mixed pile, and each file in it must be looked at for itself.
     if any(entry.name.lower().endswith(_DATA) for entry in found if not _is_dir(entry)):
         return False
     if depth == 0 or not folders:
@@ -115,6 +117,7 @@ def _holds_episodes(folder: Path) -> bool:
         return False
     named = [entry for entry in found if not _is_dir(entry) and not entry.name.lower().endswith(_PICTURES)]
     documents = [entry for entry in named if entry.name.lower().endswith(".json")]
+    # One other file is enough to say no: claiming the folder would hide that file.
     if not documents or len(documents) < len(named):
         return False
     return all(_is(Path(entry.path), "episode", "legacy", "demo") for entry in documents[:_LOOKS]) and all(

@@ -1,7 +1,7 @@
-"""What the readers of all shapes hand over: an episode on its way to a sample.
+"""The episode that the readers of all shapes produce, before it becomes a sample.
 
-Logs and result folders say things that the schema of an episode has no field for: several actions of one turn, what was
-seen after an action, why nothing was judged. Writing them by the schema, only to read them again, would lose that.
+Logs and result folders have things that the schema of an episode has no field for: several actions in one turn, the
+screen after an action, why there is no verdict. Converting them to the schema first would lose that.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from pantrace.model import Action, Media, Outcome
 
 
 class Turn(msgspec.Struct, kw_only=True):
-    """What an agent saw, thought and did before it was asked again."""
+    """What an agent saw, thought and did in one call of the model."""
 
     row: dict[str, Any]
-    """All but the actions, under the keys of a step of the schema."""
+    """Everything except the actions, under the schema's keys for a step."""
     actions: list[Action]
     seen: tuple[Media, ...] = ()
-    """Other files than the screenshot that were seen."""
+    """Files that the agent saw beside the screenshot."""
     after: Media | None = None
-    """What was seen after the last action, where no further turn shows it."""
+    """The screen after the last action, if no further turn shows it."""
     leads_on: bool = False
-    """Whether the screenshot of the next turn is what was seen after the last action."""
+    """Whether the screenshot of the next turn shows the screen right after the last action."""
 
 
 class Episode(msgspec.Struct, kw_only=True):
     """One sample of any shape."""
 
     row: dict[str, Any]
-    """All but the steps, under the keys of the schema."""
+    """Everything except the steps, under the schema's keys."""
     turns: list[Turn]
     expected: list[Turn] | None = None
-    """The turns that were wanted."""
+    """The turns that were expected."""
     outcome: Outcome | None = None
-    """Where it is more than `success` and `final_reward` say."""
+    """Set if it says more than `success` and `final_reward`."""
     epoch: int | None = None

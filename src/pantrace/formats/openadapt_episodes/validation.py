@@ -1,4 +1,4 @@
-"""Every place where an episode is not as OpenAdapt's schema demands."""
+"""Finds every place where an episode breaks OpenAdapt's schema."""
 
 from __future__ import annotations
 
@@ -100,18 +100,20 @@ EPISODE = {
     "environment?": _maybe(str),
     "tags?": _maybe([str]),
     "metadata?": _maybe(dict),
+    # Ours, and not in the schema: OpenAdapt ignores unknown keys.
     "pantrace?": ANY,
 }
 
 
 def check(row: Any) -> Iterator[Violation]:
-    """Violations of one decoded episode; older shapes are checked as what they become."""
+    """Violations of one decoded episode; older shapes are migrated first."""
     if isinstance(row, dict) and isinstance(row.get("episodes"), list) and "steps" not in row:
         for number, each in enumerate(row["episodes"]):
             yield from under(f"episodes[{number}]", check(each))
         return
     if isinstance(row, dict) and not is_episode(row):
         try:
+            # Older shapes have no schema of their own.
             newer = newest(row)
         except (KeyError, TypeError, ValueError, AttributeError) as why:
             yield error(f"cannot be read as an older episode: {why}")
@@ -136,6 +138,7 @@ def _steps(steps: list[Any]) -> Iterator[Violation]:
         if isinstance(index, int):
             if index < 0:
                 yield error("must not be negative", f"{place}.step_index")
+            # Only a warning: OpenAdapt loads it, but its metrics take steps by their position.
             elif index <= last:
                 yield warning(f"{index} does not follow {last}", f"{place}.step_index")
             last = max(last, index)
@@ -147,6 +150,7 @@ def _steps(steps: list[Any]) -> Iterator[Violation]:
 
 
 def _action(action: dict[str, Any], place: str) -> Iterator[Violation]:
+    # OpenAdapt's model checks these on top of the types of its fields.
     for kind, needed in (("type", "text"), ("key", "key"), ("goto", "url")):
         if action.get("type") == kind and action.get(needed) is None:
             yield error(f"is missing: {kind} needs it", f"{place}.{needed}")
@@ -159,6 +163,7 @@ def _action(action: dict[str, Any], place: str) -> Iterator[Violation]:
     for name in ("normalized_coordinates", "normalized_start", "normalized_end"):
         value = action.get(name)
         yield from _pair(value, f"{place}.{name}")
+        # The schema does not check the range, so this is not an error; it is what mistaken pixels look like.
         if isinstance(value, list) and any(is_number(each) and not 0 <= each <= 1 for each in value):
             yield warning(f"{value} is outside 0..1: are these pixels?", f"{place}.{name}")
     element = action.get("element")
@@ -174,9 +179,11 @@ def _pair(value: Any, place: str) -> Iterator[Violation]:
 
 
 def validate(path: Path) -> Iterator[Violation]:
-    """Violations of a file or directory: episodes by the schema, the other shapes by whether they can be read."""
+    """Violations of a file or directory. Episodes are checked against the schema; other shapes have none and only need
+    to be readable."""
     shape = shape_of(Head(path))
     broken: list[ReadError] = []
+    # A file of no known shape is checked as an episode, to say what it lacks.
     if shape in ("episode", "legacy", "demo") or (shape is None and path.is_file()):
         for place, row in read_rows(path, broken.append):
             for each in check(row):

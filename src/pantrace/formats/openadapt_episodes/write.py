@@ -1,4 +1,4 @@
-"""An episode of the new schema, written. Only steps with a GUI action have a place in it."""
+"""Writes an episode of the new schema. Only steps with a GUI action have a place in it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     trajectory = sample.trajectory or Trajectory()
     acting = acting_steps(trajectory)
     if not acting and any(step.role == "agent" for step in trajectory.steps):
+        # Writing an empty episode would look as if the agent had done nothing.
         raise SampleRefused("it has no GUI action, and an episode has nothing else")
     case = sample.case
     kept = dict(rest_in(sample.extra, NAME))
@@ -50,13 +51,13 @@ def episode_to(sample: Sample) -> dict[str, Any]:
     return present(row)
 
 
-def on_screen(told: Sample, sample: Sample) -> Sample:
-    """What an episode should say of a sample: all but the steps in which nothing was done on the screen. No row stands
-    for them, and a remainder that told them would have to tell the steps around them, too, with their pictures."""
+def on_screen(read_back: Sample, sample: Sample) -> Sample:
+    """The part of a sample that an episode should hold: everything except steps without an action on the screen. They
+    have no row, and keeping them under `pantrace` would mean keeping the steps around them too, with their pictures."""
     sample = without_source(sample)
-    if sample.trajectory is None or told.trajectory is None:
+    if sample.trajectory is None or read_back.trajectory is None:
         return sample
-    prompts = [step for step in told.trajectory.steps if step.role == "user"]
+    prompts = [step for step in read_back.trajectory.steps if step.role == "user"]
     if (prompt := _prompt(sample.trajectory)) is not None:
         prompts = [prompt]
     steps = (*prompts, *acting_steps(sample.trajectory))
@@ -71,12 +72,13 @@ def _prompt(trajectory: Trajectory) -> Step | None:
 def _success(outcome: Outcome | None) -> dict[str, Any]:
     if outcome is None:
         return {}
+    # An error or a limit is not a failure: `success` stays null.
     success = {"passed": True, "failed": False}.get(outcome.status)
     return {"success": success, "final_reward": outcome.reward}
 
 
 def acting_steps(trajectory: Trajectory) -> list[Step]:
-    """The steps of an agent that act, each with the screens that its actions speak of."""
+    """The agent's steps that act, each with the screens that its actions refer to."""
     acting = [step for step in trajectory.steps if step.role == "agent" and _actions(step)]
     media = {part.id: part for step in trajectory.steps for part in step.parts if isinstance(part, Media) and part.id}
     screens = [_screen(step, media) for step in acting]
@@ -91,7 +93,7 @@ def _actions(step: Step) -> list[Action]:
 
 
 def _screen(step: Step, media: dict[str, Media]) -> Media | None:
-    """What the agent saw: the linked screenshot, else a picture that stands in front of the first action."""
+    """What the agent saw: the linked screenshot, or else a picture before the first action."""
     first = _actions(step)[0]
     if first.before is not None:
         found = media.get(first.before)
@@ -105,10 +107,11 @@ def _screen(step: Step, media: dict[str, Media]) -> Media | None:
 
 
 def _with_screens(step: Step, screen: Media | None, following: Media | None, media: dict[str, Media]) -> Step:
-    """A step that holds what its actions were done on and led to: other steps may hold it, which are not written."""
-    # A screenshot may come as the answer to the call before, in a step of its own that an episode does not hold.
+    """A step together with the screens before and after its actions, which may be in steps that are not written."""
+    # A screenshot may be the result of the previous call, in a step of its own that an episode cannot hold.
     before = [screen] if screen is not None and screen not in step.parts else []
     led_to = [media[action.after] for action in _actions(step) if action.after in media]
+    # The next row shows its own screenshot as its observation; writing it here as well would double it.
     after = [part for part in led_to if part not in step.parts and part != following]
     return msgspec.structs.replace(step, parts=(*before, *step.parts, *after)) if before or after else step
 
@@ -138,8 +141,9 @@ def _rows(acting: list[Step]) -> list[dict[str, Any]]:
 
 
 def _index(step: Step, least: int) -> int:
-    """The number of a step: the one it was read with, as long as numbers rise."""
+    """The number of a step: the one it was read with, as long as the numbers rise."""
     _, _, number = (step.id or "").rpartition("step-")
+    # Ids of other formats may end in digits, too; nine digits keep `int` from a number that no index can be.
     return max(int(number), least) if number.isascii() and number.isdigit() and len(number) < 10 else least
 
 
@@ -154,7 +158,7 @@ def _observation(step: Step, kept: Any) -> dict[str, Any]:
 
 
 def _reasoning(step: Step) -> str | None:
-    """The thoughts; where there are none, the words that came with the action."""
+    """The thoughts, or the text that came with the action if there are none."""
     thoughts = [part.text for part in step.parts if isinstance(part, Thinking) and part.text is not None]
     words = thoughts or [part.text for part in step.parts if isinstance(part, Text)]
     return "\n\n".join(words) if words else None

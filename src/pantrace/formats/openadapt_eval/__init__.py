@@ -1,8 +1,8 @@
 """The evaluation JSON of OpenAdapt-ML: one file is one run, with aggregates and no samples.
 
 Spec: the "Evaluation JSON Schema Documentation" of openadapt-ml, v1.0: `{config_path, backend, dsl_mode, metrics{13}}`.
-Detect: an object whose `metrics` (or, in legacy files, whose top level) hold metrics of that document.
-Lost: samples; of a run's header all that the document has no field for.
+Detect: an object whose `metrics` (or, in legacy files, whose top level) has metrics of that document.
+Lost: samples, and everything in a run's header that the document has no field for.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _PECULIAR = set(METRICS) - {"num_episodes", "num_steps", "element_accuracy"}
 """Names that no other format uses."""
 
 DURATION = "eval_duration_seconds"
-"""How long the evaluation took, measured by whoever made it."""
+"""How long the evaluation took, as measured by the tool that ran it."""
 _HEADER = ("config_path", "backend", "dsl_mode")
 _CONFIG = ("config_path", "dsl_mode", "training_timestamp", DURATION)
 _ENVIRONMENT = {"device": "device", "gpu_model": "gpu", "memory_gb": "memory_gb"}
 """Field of the file -> key of `Run.environment`."""
+# The document lists these as future fields. No real file has them yet, but a reader must not take them for metrics.
 _EXTENSIONS = (
     "schema_version",
     "eval_timestamp",
@@ -55,15 +56,15 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How an eval JSON is written."""
 
     document_parity: bool = False
-    """Write 0 where the document says "not nullable" and there is no value. Null is the honest word, so it is off."""
+    """Write 0 where the document says "not nullable" and there is no value. Off, because only null is honest there."""
     schema_version: bool = False
     """Write `schema_version: "1.0"`, which the document lists as a future extension."""
     config_path: str | None = None
-    """Path of the configuration that was evaluated; by default what the source says. Absent where nobody says it."""
+    """Path of the configuration that was evaluated; by default what the source says. Left out if unknown."""
     backend: str | None = None
     """The model's backend (qwen3, qwen2_5, claude, openai, dummy); by default what the source says."""
     dsl_mode: Literal["coord", "som"] | None = None
-    """How actions are told; by default what the source says, else coord."""
+    """How the model names its targets; by default what the source says, else coord."""
     checkpoint_path: str | None = None
     """The weights that were evaluated."""
     device: str | None = None
@@ -85,13 +86,14 @@ def detect(head: Head) -> str | None:
         named = _PECULIAR.intersection(metrics) or ("config_path" in row and "backend" in row)
         return str(row.get("schema_version") or VERSION) if named else None
     flat = any(name in row and (row[name] is None or is_number(row[name])) for name in _PECULIAR)
+    # Rows of other logs may have such a name beside their `steps`.
     return "legacy" if flat and "metrics" not in row and "steps" not in row else None
 
 
 def migrate(document: dict[str, Any]) -> dict[str, Any]:
     """A legacy document as one of v1.0; the input is not changed.
 
-    What the legacy file did not say is "unknown" (`config_path`, `backend`) or null (metrics)."""
+    Fields that the legacy file lacks become "unknown" (`config_path`, `backend`) or null (metrics)."""
     flat = document.get("metrics", document)
     if not isinstance(flat, dict):
         raise ReadError("metrics must be an object", place="metrics")
@@ -123,7 +125,7 @@ def _document(path: Path) -> tuple[str, dict[str, Any]]:
 def _run(row: dict[str, Any], source: Source) -> Run:
     document = migrate(row)
     if "metrics" in row:
-        # Only a legacy file is one of unknown origin; a newer one that does not say it stays as it is.
+        # "unknown" marks a migrated legacy file. A newer file that lacks these fields must not look like one.
         document = unknown_keys(document, [name for name in ("config_path", "backend") if name not in row])
     metrics = document["metrics"]
     config: dict[str, Any] = {name: document[name] for name in _CONFIG if name in document}
@@ -132,6 +134,7 @@ def _run(row: dict[str, Any], source: Source) -> Run:
         if name in document:
             kept[name] = document[name]
     created = _moment(document.get("eval_timestamp"))
+    # Not a time that we can read; it is written back as it was.
     if created is None and "eval_timestamp" in document:
         kept["eval_timestamp"] = document["eval_timestamp"]
     types = document.get(BY_TYPE, metrics.get(BY_TYPE))
@@ -139,6 +142,7 @@ def _run(row: dict[str, Any], source: Source) -> Run:
     if per_type is None:
         kept[BY_TYPE] = types
     backend, checkpoint = document.get("backend"), document.get("checkpoint_path")
+    # These two become typed fields of the run, so a wrong type cannot be kept there.
     if backend is not None and not isinstance(backend, str):
         raise ReadError("must be text", place="backend")
     if checkpoint is not None and not isinstance(checkpoint, str):
@@ -160,7 +164,7 @@ def _moment(value: Any) -> float | None:
 
 
 def save(run: RunHeader, rows: Iterable[Row], target: Path, options: Options) -> None:
-    for _ in rows:  # none comes, as there is a place for none; the engine reports each sample as lost
+    for _ in rows:  # there is no place for samples; consuming them lets the engine report each as lost
         pass
     with writing(target) as file:
         file.write(encode(document_of(run, options), indent=2) + b"\n")
@@ -173,7 +177,7 @@ def document_of(run: RunHeader, options: Options) -> dict[str, Any]:
     document: dict[str, Any] = {"schema_version": kept.pop("schema_version", VERSION)}
     if not options.schema_version and "schema_version" not in run.extra.get(NAME, {}):
         document = {}
-    said = {
+    fields = {
         "config_path": run.config.get("config_path"),
         "backend": run.model,
         "dsl_mode": run.config.get("dsl_mode", "coord"),
@@ -183,10 +187,10 @@ def document_of(run: RunHeader, options: Options) -> dict[str, Any]:
         **{theirs: run.environment.get(ours) for theirs, ours in _ENVIRONMENT.items()},
         "checkpoint_path": run.checkpoint,
     }
-    # A null that was read is written again; one that nobody wrote is left out.
+    # A null that was read is written back; a field that was absent stays absent.
     nulls = [name for name in ("training_timestamp",) if name in run.config]
     nulls += [theirs for theirs, ours in _ENVIRONMENT.items() if ours in run.environment]
-    for name, value in said.items():
+    for name, value in fields.items():
         given = getattr(options, name, None)
         value = given if given is not None else value
         if value is not None or name in nulls:

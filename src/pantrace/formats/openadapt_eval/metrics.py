@@ -21,6 +21,7 @@ class Metric(Record, frozen=True, kw_only=True):
     """Listed under "always present"."""
 
 
+# In the document's order, which is also the order of writing.
 METRICS = {
     "num_episodes": Metric(kind="count", nullable=False, primary=True),
     "num_steps": Metric(kind="count", nullable=False, primary=True),
@@ -38,7 +39,7 @@ METRICS = {
 }
 
 SENTINEL = -1.0
-"""Stands where a metric was withdrawn: the document never removes one, and no metric of it can be negative."""
+"""The value of a withdrawn metric: the document never removes a metric, and none of them can be negative."""
 BY_TYPE = "metrics_by_action_type"
 
 
@@ -68,6 +69,7 @@ def _is_interval(value: Any) -> bool:
 
 def _aggregate(name: str, value: Any, interval: Any) -> Aggregate:
     low, high = interval if _is_interval(interval) else (None, None)
+    # A future metric may be structured; an aggregate has one number, so the rest is kept raw.
     if isinstance(value, (dict, list)):
         return Aggregate(name=name, low=low, high=high, extra={NAME: {"value": value}})
     return _number(name, value, low=low, high=high)
@@ -76,13 +78,13 @@ def _aggregate(name: str, value: Any, interval: Any) -> Aggregate:
 def _number(name: str, value: Any, **fields: Any) -> Aggregate:
     if not is_withdrawn(value):
         return Aggregate(name=name, value=value, **fields)
-    # A sentinel that was written as a whole number returns as one.
+    # Remember whether it was -1 or -1.0, so that it is written back the same.
     extra = {NAME: {"sentinel": value}} if isinstance(value, int) else {}
     return Aggregate(name=name, withdrawn=True, extra=extra, **fields)
 
 
 def by_type(value: Any) -> list[Aggregate] | None:
-    """Metrics per action type, {"click": {"accuracy": 0.5}}; None when it has another shape."""
+    """Metrics per action type, {"click": {"accuracy": 0.5}}; None if it has another shape."""
     if not isinstance(value, dict) or not all(isinstance(inner, dict) for inner in value.values()):
         return None
     found = [
@@ -90,6 +92,7 @@ def by_type(value: Any) -> list[Aggregate] | None:
         for kind, inner in value.items()
         for name, number in inner.items()
     ]
+    # The document only sketches this field. An empty type would leave no aggregate to write it back from.
     plain = all(each.value is None or is_number(each.value) for each in found)
     return found if plain and all(value.values()) else None
 
@@ -116,7 +119,7 @@ def metrics_object(results: Iterable[Aggregate], *, zeros: bool) -> tuple[dict[s
 
 
 def _free_name(each: Aggregate, taken: set[str]) -> str:
-    """The aggregate's name; a repeated one is told apart by how it was aggregated."""
+    """The aggregate's name; if it is taken, with the kind of aggregate or a number after it."""
     name = each.name
     if name in taken and each.metric:
         name = f"{each.name}_{each.metric}"
@@ -134,4 +137,5 @@ def _metric_value(name: str, each: Aggregate) -> Any:
     if "value" in mine:
         return mine["value"]
     count = name in METRICS and METRICS[name].kind == "count"
+    # Aggregates are floats; the document wants counts as integers.
     return int(value) if count and isinstance(value, float) and value.is_integer() else value

@@ -1,4 +1,4 @@
-"""What the metrics of the eval JSON are: of what they are shares, and which end is good."""
+"""What each metric of the eval JSON measures: its denominator, its unit, and which direction is better."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ STORED = {
     ),
     "click_hit_rate": StoredMeasure(kind="share", of="coord_error_count", unit="share of clicks", scale=SHARE),
     "episode_success_rate": StoredMeasure(kind="share", of="num_episodes", unit="share of episodes", scale=SHARE),
+    # Without `of`: the file does not have the number of clicks with a box, so no interval can be computed.
     "bbox_hit_rate": StoredMeasure(kind="share", unit="share of clicks", scale=SHARE),
     "mean_episode_progress": StoredMeasure(kind="mean", of="num_episodes", unit="share of steps", scale=SHARE),
     "mean_episode_step_score": StoredMeasure(kind="mean", of="num_episodes", unit="share of steps", scale=SHARE),

@@ -1,4 +1,4 @@
-"""Every place where an eval JSON is not as the document demands."""
+"""Finds every place where an eval JSON breaks the rules of its document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check(row: Any) -> Iterator[Violation]:
         yield from _metrics(row, "", row, lenient=True)
         return
     yield from _header(row)
-    # What a legacy file never measured is null in a migrated one, and its origin is "unknown".
+    # A migrated file has null for what its legacy original never measured; that is not the file's fault.
     migrated = all(row.get(name, "unknown") == "unknown" for name in ("config_path", "backend"))
     if not isinstance(row["metrics"], dict):
         yield error("must be an object", "metrics")
@@ -39,7 +39,7 @@ def check(row: Any) -> Iterator[Violation]:
 def _header(row: dict[str, Any]) -> Iterator[Violation]:
     for name in ("config_path", "backend"):
         if name not in row:
-            # The original's own tools read the metrics alone; only the document demands it.
+            # Only a warning: OpenAdapt's own tools read the metrics alone.
             yield warning(f"is missing (`--option {name}=...` writes it)", name)
         elif not isinstance(row[name], str):
             yield error("must be text", name)
@@ -69,6 +69,7 @@ def _metrics(metrics: dict[str, Any], prefix: str, row: dict[str, Any], *, lenie
     for name, value in metrics.items():
         if name.endswith("_ci") and name.removesuffix("_ci") in METRICS:
             yield from _interval(name, value, metrics, prefix)
+    # Elements are numbered only in SoM mode. A legacy file does not state its mode, so it is not asked.
     if row.get("dsl_mode", "coord") == "coord" and metrics.get("element_accuracy") is not None and "metrics" in row:
         yield warning("must be null in coordinate mode", f"{prefix}element_accuracy")
     if metrics.get("coord_error_count") == 0:
@@ -83,7 +84,7 @@ def _metrics(metrics: dict[str, Any], prefix: str, row: dict[str, Any], *, lenie
 def _value(value: Any, metric: Metric, place: str, *, deprecated: bool, lenient: bool) -> Iterator[Violation]:
     if value is None:
         if not metric.nullable:
-            # Whoever reads it shows a gap or a zero, as for the metrics that may be null: only the document minds.
+            # Only a warning: readers treat it like the metrics that may be null, as a gap or a zero.
             yield warning("must not be null", place)
         return
     if not is_number(value) or not math.isfinite(value):

@@ -1,9 +1,9 @@
-"""OpenAI Responses: items of conversations, requests logged with their responses, what the Agents SDK exports.
+"""OpenAI Responses: items of conversations, requests logged with their responses, exports of the Agents SDK.
 
 Spec: platform.openai.com/docs/api-reference/responses; openai.github.io/openai-agents-python (tracing, results)
 Detect: `input` or `items` with items of the API, a bare list of them, `object: response`, `response_id` with `output`;
     lines with `object: trace.span`.
-Lost: nothing for pantrace, which keeps the rest under `pantrace`; for others times, tokens, models, scores.
+Lost: nothing for pantrace, which keeps the rest under `pantrace`; for other tools times, tokens, models, scores.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def dump_row(sample: Sample, options: NoOptions) -> Any:
 
 
 load, dump = carry_rest(load_row, dump_row, CARRIER)
+# `{"role", "content"}` without a type is an item, too, but chat messages look the same.
 _TYPED = ("message", "reasoning", "function_call", "function_call_output", "custom_tool_call")
 
 
@@ -50,6 +51,7 @@ def detect(head: Head) -> str | None:
         return "spans"
     if isinstance(data := row.get("data"), list) and data and spans.is_span(data[0]):
         return "traces"
+    # Before `input`: a logged exchange has the whole request in it. Chat completions are logged the same way.
     if is_exchange(row):
         return "exchanges" if is_response(row["response"]) else None
     if is_response(row):
@@ -57,15 +59,16 @@ def detect(head: Head) -> str | None:
     if head.layout == "array":
         return "items" if _are_items(records) else None
     for key in ("input", "items"):
+        # `input` and `items` are common words; these neighbours show spans and records of other tools.
         if isinstance(row.get(key), list) and row.keys().isdisjoint(("messages", "output", "trace_id", "session")):
             return "" if _are_items(row[key]) else None
     return None
 
 
 def _are_items(records: list[Any]) -> bool:
-    """Whether all are items, and one of them is of a kind that only this API has. The last may be cut off."""
-    told = records[:-1] if len(records) > 1 else records
-    return all(is_item(each) for each in told) and any(each.get("type") in _TYPED for each in told)
+    """Whether all are items, and at least one has a type that only this API has. The last may be cut off."""
+    whole = records[:-1] if len(records) > 1 else records
+    return all(is_item(each) for each in whole) and any(each.get("type") in _TYPED for each in whole)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:

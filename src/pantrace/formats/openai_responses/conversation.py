@@ -16,6 +16,7 @@ from pantrace.wire.openai_responses import parts_from, role_of, step_items
 from pantrace.wire.openai_tools import tool_to, tools_from
 from pantrace.wire.openai_usage import usage_from
 from pantrace.wire.optional import list_of, present, text_of
+from pantrace.wire.times import from_seconds
 
 from ..format import NoOptions
 
@@ -23,11 +24,11 @@ NAME = "openai-responses"
 Record = dict[str, Any]
 _FORM = "form"
 _FAILED = "An error occurred while running the tool"
-"""How the Agents SDK begins what it tells the model of a tool that raised."""
+"""How the Agents SDK begins its message to the model about a tool that raised an exception."""
 
 
 def is_response(raw: Any) -> bool:
-    """Whether a value is a response of the API, or what the Agents SDK keeps of one."""
+    """Whether a value is a response of the API, or the form in which the Agents SDK keeps one."""
     if not isinstance(raw, dict) or not isinstance(raw.get("output"), list):
         return False
     # The second is the SDK's `ModelResponse`, which drops `object`.
@@ -35,10 +36,10 @@ def is_response(raw: Any) -> bool:
 
 
 def history(exchange: Exchange) -> list[Any]:
-    said = exchange["request"].get("input")
-    if isinstance(said, str):
-        return [{"role": "user", "content": said}]
-    return list_of(said)
+    given = exchange["request"].get("input")
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    return list_of(given)
 
 
 def load(row: Any) -> Sample:
@@ -48,17 +49,19 @@ def load(row: Any) -> Sample:
     if isinstance(row, list) and row and is_exchange(row[0]):
         if not all(is_response(each["response"]) for each in row):
             raise ReadError("an exchange has no response with output", place="response")
+        # Requests repeat the instructions. They become the agent's; a request keeps its own only if they differ.
         same = row[-1]["request"].get("instructions")
         for turn in turns_of(row, history, lambda each: list(each["response"]["output"])):
             steps += steps_from(turn.said)
             taken = {"input", "tools", *(("instructions",) if turn.request.get("instructions") == same else ())}
             steps.append(response_step(turn.response, rest_of(turn.request, taken), turn.rest))
-        row = rest_of(row[-1]["request"], {"previous_response_id"})  # all of it is told
+        row = rest_of(row[-1]["request"], {"previous_response_id"})  # that response is among the steps
     elif is_response(row) or (isinstance(row, list) and row and is_response(row[0])):
         responses = row if isinstance(row, list) else [row]
         if not all(is_response(each) for each in responses):
             raise ReadError("a list of responses holds something else")
         steps = [response_step(each, None) for each in responses]
+        # A response repeats the settings of its request; the last one has those in force at the end.
         row = {key: responses[-1][key] for key in ("tools", "instructions", "model") if responses[-1].get(key)}
     else:
         row, form = ({"input": row}, "list") if isinstance(row, list) else (row, None)
@@ -66,8 +69,8 @@ def load(row: Any) -> Sample:
         if not isinstance(row, dict) or not isinstance(row.get(key), (list, str)):
             raise ReadError("has no `input` of items", remedy="is --from right?")
         form = "items" if key == "items" else "text" if isinstance(row[key], str) else form
-        said = [{"role": "user", "content": row[key]}] if isinstance(row[key], str) else row[key]
-        steps, row = list(steps_from(said)), rest_of(row, {key})
+        items = [{"role": "user", "content": row[key]}] if isinstance(row[key], str) else row[key]
+        steps, row = list(steps_from(items)), rest_of(row, {key})
     return _sample(row, steps, form)
 
 
@@ -94,6 +97,7 @@ def steps_from(items: Iterable[Any]) -> Iterator[Step]:
     for item in items:
         if not isinstance(item, dict):
             raise ReadError("an item must be an object", place="input")
+        # Reasoning, text and calls of one response are separate items, and nothing else says that they belong together.
         role = role_of(item)
         if role == "agent":
             open_.append(item)
@@ -117,11 +121,13 @@ def response_step(response: Record, settings: Record | None, others: Record | No
     name, model, created = (
         response.get("id", response.get("response_id")),
         response.get("model"),
-        response.get("created_at"),
+        from_seconds(response.get("created_at")),
     )
     error, status = response.get("error"), response.get("status")
     why = response.get("incomplete_details")
     rest = rest_of(response, {"id", "response_id", "model", "output", "usage", "created_at", "status", "tools"})
+    if created is None and "created_at" in response:
+        rest["created_at"] = response["created_at"]
     rest |= others or {}
     given: Record = {"extra": {"response": rest} if rest else {}}
     if isinstance(error, dict):
@@ -131,8 +137,8 @@ def response_step(response: Record, settings: Record | None, others: Record | No
         response["output"],
         id=text_of(name),
         model=text_of(model),
-        at=created if isinstance(created, (int, float)) else None,
-        # A response has no stop reason of its own unless it is incomplete.
+        at=created,
+        # Only an incomplete response gives a reason; a complete one has just its status.
         stop=text_of(why.get("reason")) if isinstance(why, dict) else text_of(status),
         usage=usage_from(response.get("usage"), NAME, "responses"),
         settings=settings or None,
@@ -171,8 +177,8 @@ def dump(sample: Sample, options: NoOptions) -> Record:
     agent = trajectory.agents[0] if trajectory.agents else None
     row: Record = {"id": sample.id} if NAME not in sample.extra or trajectory.id is not None else {}
     if agent is not None:
-        told = {"model": agent.model, "instructions": agent.instructions}
-        row |= present(told)
+        settings = {"model": agent.model, "instructions": agent.instructions}
+        row |= present(settings)
         row |= {"tools": [tool_to(tool, NAME, "flat") for tool in agent.tools]} if agent.tools is not None else {}
     if form == "text" and len(items) == 1:
         return {**row, **own, "input": items[0]["content"]}

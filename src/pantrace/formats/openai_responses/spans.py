@@ -1,7 +1,6 @@
 """Spans of the Agents SDK, as its trace processors export them: one trace is one sample, written as the SDK sends it.
 
-Of a response they tell the tokens and the times, not the words: what was said is in none of them. Functions have their
-input and output.
+Spans of responses have tokens and times, but no text. Spans of functions have their input and output.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from pantrace.wire.times import from_iso
 from .conversation import NAME, Record
 
 _SPAN = "span"
-"""Under this name a step keeps its span, without what the model says of it."""
+"""The key under which a step keeps its span, without the parts that became fields of the step."""
 
 
 def is_span(record: Any) -> bool:
@@ -42,9 +41,9 @@ def is_span(record: Any) -> bool:
 
 
 def rows(path: Path, on_broken: OnBroken) -> Iterator[list[Record]]:
-    """The records of each trace. Spans of several traces come mixed, in the order they ended: a first reading counts
-    them, so that the second holds only incomplete traces."""
-    with listening(None):  # whoever listens is told by the second one
+    """The records of each trace. Spans of several traces are mixed, in the order in which they ended. A first pass
+    counts them, so that the second pass holds only unfinished traces in memory."""
+    with listening(None):  # the second pass reports what was read; counting it twice would be wrong
         left = Counter(_trace_of(record) for record in _records(path, lambda _: None))
     open_: dict[str, list[Record]] = {}
     for record in _records(path, on_broken):
@@ -79,7 +78,7 @@ def sample_from(row: Record) -> Sample:
     if not records:
         raise ReadError("holds no span of a trace", place="data")
     spans = [(number, each) for number, each in enumerate(records) if each["object"] == "trace.span"]
-    # Spans are exported when they end: of two that began at once, the outer one comes later.
+    # Spans are exported when they end: of two that began at the same time, the outer one comes later in the file.
     spans.sort(key=lambda pair: (from_iso(pair[1].get("started_at")) or 0.0, -pair[0]))
     traces = [{"n": number, **each} for number, each in enumerate(records) if each["object"] == "trace"]
     name = traces[0]["id"] if traces else records[0]["trace_id"]
@@ -119,6 +118,7 @@ def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
         common: Record = {"at": from_iso(span.get("started_at")), "ended": from_iso(span.get("ended_at"))}
         common |= {"agent": _agent_of(span, parents), "error": _error(error)}
         kept: Record = {**rest_of(span, {"span_data"}), "n": number}
+        # Only responses count tokens: agent, turn and task spans repeat the usage of their responses.
         if data.get("type") == "response":
             asked[parent] = len(steps)
             usage = usage_from(data.get("usage"), NAME, "responses")
@@ -132,6 +132,7 @@ def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
             steps.append(Step(role="agent", usage=usage, extra=extra, **common))
         elif data.get("type") == "function" and isinstance(data.get("name"), str):
             call = ToolCall(id=str(span.get("id")), name=data["name"], arguments=arguments_of(data.get("input")))
+            # `input` is a JSON text; it is kept only if encoding the arguments again would spell it differently.
             same = isinstance(call.arguments, dict) and encode(call.arguments).decode() == data.get("input")
             kept["span_data"] = rest_of(data, {"output", "name", *(("input",) if same else ())})
             result = ToolResult(call_id=call.id, name=call.name, output=data.get("output"))
@@ -141,6 +142,7 @@ def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
             place = asked.get(parent)
             if place is not None:
                 steps[place] = msgspec.structs.replace(steps[place], parts=(*steps[place].parts, call))
+            # A function outside of any response, as in a handwritten workflow, still needs a call for its result.
             parts = (result,) if place is not None else (call, result)
             role: Any = "tool" if place is not None else "agent"
             steps.append(Step(role=role, parts=parts, extra=as_extra(NAME, {_SPAN: kept}), **common))
@@ -152,8 +154,8 @@ def _steps(spans: list[tuple[int, Record]]) -> list[Step]:
 
 
 def _agent_of(span: Record, parents: dict[str, Record]) -> str | None:
-    """The agent in whose span this one lies."""
-    # A bound, as broken files may have rings of parents.
+    """The agent whose span this one is inside of."""
+    # Bounded, because the parents of a broken file may form a ring.
     for _ in range(len(parents)):
         match span["span_data"]:
             case {"type": "agent", "name": str(name)}:
@@ -194,9 +196,10 @@ def row_of(sample: Sample) -> Record:
             if isinstance(part, ToolResult):
                 call = calls.get(part.call_id)
                 written = encode(call.arguments).decode() if call is not None else None
-                told = {"name": part.name, "input": data.get("input", written), "output": part.output}
-                data |= present(told)
+                fields = {"name": part.name, "input": data.get("input", written), "output": part.output}
+                data |= present(fields)
         spans.append((number, {**kept, "span_data": data}))
+    # Steps are in order of their beginning; the file had them in order of their end.
     return {"data": [span for _, span in sorted(spans, key=lambda pair: pair[0])], **own}
 
 

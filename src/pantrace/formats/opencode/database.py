@@ -1,7 +1,8 @@
-"""The database `opencode.db` (1.2 and later): sessions one by one, each with its sub-agents.
+"""Reads the database `opencode.db` (1.2 and later): sessions one by one, each with its sub-agents.
 
-Read are the tables session, message, part, todo, project and the V2 stub session_message; never account*, credential,
-control_account or the secrets in session_share. `event` repeats the same facts as they came and is not read.
+It reads the tables session, message, part, todo, project, and the V2 tables session_message and session_input. It never
+reads account*, credential, control_account or the secrets in session_share. `event` repeats the same data as a log and
+is not read.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ _RENAMED = {
     "tokens_cache_read": ("tokens", "cache", "read"),
     "tokens_cache_write": ("tokens", "cache", "write"),
 }
-"""Columns of a session, and where their values stand in an export."""
+"""Columns of a session, and where an export has their values."""
 _ROOTS = "from session s where parent_id is null or not exists (select 1 from session p where p.id = s.parent_id)"
 _BELOW = (
     "with recursive below(id) as (select id from ({}) union select s.id from session s"
     " join below b on s.parent_id = b.id)"
 )
-# Texts are fetched as bytes: what is no UTF-8 must become a message, and not end the reading.
-# Parts are sorted by id, not by `time_created`: the migration from JSON files gives all parts the time of the
-# migration.
+# Text is fetched as bytes: text that is not UTF-8 must be reported, and must not stop the reading.
+# Parts are sorted by id, not by `time_created`: the migration from JSON files gave every part the time of the
+# migration, which put 19 of 35 messages in the wrong order.
 _PARTS = "select id, message_id, cast(data as blob) as data from part where session_id = ?"
 _MESSAGES = (
     # By time first: ids wrap around every 2.18 years (last on 2026-08-14), so older ones can sort later.
@@ -58,7 +59,7 @@ _V2_INPUTS = (
     f"select id, delivery, time_created, cast(prompt as blob) from {INPUTS} where session_id = ? order by admitted_seq"
 )
 _AT_ONCE = 256
-"""Rows of a session that are decoded together; more of them take no less time each, and more memory."""
+"""How many rows of a session are decoded together; more would need more memory and be no faster."""
 _JSON = ("permission", "revert", "metadata", "model", "summary_diffs")
 
 
@@ -98,7 +99,7 @@ def samples_between(path: Path, span: Span, on_broken: OnBroken) -> Iterator[Sam
 
 
 class Database:
-    """An open database, with what is asked of it again and again."""
+    """An open database, with the answers that every session needs."""
 
     def __init__(self, database: sqlite3.Connection, path: Path, on_broken: OnBroken):
         self.database = database
@@ -106,26 +107,28 @@ class Database:
         self.on_broken = on_broken
         self.outputs = Outputs(path.parent / "tool-output")
         tables = sqlite.tables(database)
+        # `--from opencode` skips detection, so any database may come here.
         for name in ("session", "message", "part"):
             if name not in tables:
-                raise ReadError(f"no database of OpenCode: it has no table {name}", path=str(path))
+                raise ReadError(f"not an OpenCode database: it has no table {name}", path=str(path))
         self.places = [(column, *_export_path(column)) for column in tables["session"]]
         self.met: tuple[Any, Any] = None, None
-        """The session that `roots` came to last, and its row, which need not be asked for again."""
+        """The last session that `roots` returned, and its row, so that `info` need not query it again."""
         self.projects = self._projects() if "project" in tables else {}
+        # Most sessions have none of these: one query for each table is cheaper than one for each session.
         self.having = {
             name: {session for (session,) in self.rows(f"select distinct session_id from {name}")}
             for name in ("todo", ROWS, INPUTS)
             if name in tables
         }
-        # Asked once: a question for each session, most of which have no sub-agents, costs as much as its row.
+        # One query for all: most sessions have no sub-agents, and asking for each costs as much as reading its row.
         self.parents = {name for (name,) in self.rows("select distinct parent_id from session")}
 
     def rows(self, question: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         return sqlite.rows(self.database, question, *values)
 
     def roots(self) -> Iterator[str]:
-        """Sessions whose parent is not in this database; last, those that are only in a ring of parents."""
+        """Sessions whose parent is not in this database; last, sessions in a ring of parents, which have no root."""
         for session, *row in self.rows(f"select id, * {_ROOTS} order by time_created, id"):
             self.met = session, row
             yield session
@@ -163,6 +166,7 @@ class Database:
             beside[ROWS] = self._v2_rows(session)
         if session in self.having.get(INPUTS, ()):
             beside[INPUTS] = self._v2_inputs(session)
+        # A session of the V2 API would otherwise look empty without an explanation.
         if not messages and (ROWS in beside or INPUTS in beside):
             beside["note"] = NOTE
         version = info.get("version")
@@ -183,13 +187,14 @@ class Database:
     ) -> Iterator[tuple[Raw | None, tuple[Any, ...]]]:
         """Rows of a table with the JSON object of their last column; None for a broken one, which is reported. If they
         are not `ordered`, they are sorted by id."""
-        found = list(self.rows(question, session))
+        found = sqlite.all_rows(self.database, question, session)
         if not ordered:
-            # SQLite would carry the whole text of each row through its sorting.
+            # Sorted here: SQLite would carry the whole text of each row through its sorter.
             found.sort(key=_id_of)
         for begin in range(0, len(found), _AT_ONCE):
             rows = found[begin : begin + _AT_ONCE]
             values = decode_each([row[-1] or b"" for row in rows])
+            # One bad row spoils the batch; row by row, the bad one can be named and the others kept.
             if values is None or set(map(type, values)) != {dict}:
                 values = [self._object(row, table, session) for row in rows]
             yield from zip(values, rows, strict=True)
@@ -217,7 +222,7 @@ class Database:
                 raw["id"] = name
                 if longer and raw.get("type") == "tool":
                     self.outputs.follow(raw)
-                # Parts of one message mostly stand together, and not always: ids of old messages may sort later.
+                # Parts of one message are usually together, but ids wrap around every 2.18 years, so not always.
                 if message != last:
                     belonging, last = parts.setdefault(message, []), message
                 belonging.append(raw)
@@ -226,6 +231,7 @@ class Database:
             belonging = parts.pop(name, [])
             if raw is not None:
                 raw["id"] = name
+                # The row's own time, which older versions did not repeat in the JSON.
                 if "time" not in raw:
                     raw["time"] = {"created": created}
                 messages.append((raw, belonging))
@@ -239,7 +245,7 @@ class Database:
         if name != session:
             row = next(self.rows("select * from session where id = ?", session), None)
         if row is None:
-            # An index that names it and a table that has lost it.
+            # The index still has the session, but its row is gone.
             raise ReadError("the row of this session is lost: the database is damaged", place=f"session {session}")
         info: Raw = {}
         for value, (column, *above, last) in zip(row, self.places, strict=True):
@@ -252,7 +258,7 @@ class Database:
         return info
 
     def _decode_column(self, value: Any, session: str, column: str) -> Any:
-        """A column's JSON value; a broken text stays text and is reported."""
+        """A column's JSON value; broken JSON stays text and is reported."""
         if not isinstance(value, (str, bytes)):
             return value
         try:
@@ -292,7 +298,7 @@ def _id_of(row: tuple[Any, ...]) -> tuple[bool, Any]:
 
 
 def _export_path(column: str) -> tuple[str, ...]:
-    """Where a session's column stands in an export: "tokens_cache_read" -> ("tokens", "cache", "read")."""
+    """Where an export has a session's column: "tokens_cache_read" -> ("tokens", "cache", "read")."""
     if column in _RENAMED:
         return _RENAMED[column]
     first, _, second = column.partition("_")
@@ -300,8 +306,9 @@ def _export_path(column: str) -> tuple[str, ...]:
 
 
 def has_its_tables(tables: dict[str, tuple[str, ...]]) -> bool:
-    """Whether tables and columns are those of OpenCode."""
+    """Whether the tables and columns are OpenCode's."""
     return (
+        # Names alone are not enough: other tools have tables called session and message, too.
         {"id", "project_id", "directory"} <= set(tables.get("session", ()))
         and {"id", "session_id", "data"} <= set(tables.get("message", ()))
         and {"id", "message_id", "session_id", "data"} <= set(tables.get("part", ()))

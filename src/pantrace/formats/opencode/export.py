@@ -1,7 +1,7 @@
-"""Writing `opencode export` documents: one session per file, valid for samples that never saw OpenCode.
+"""Writes `opencode export` documents: one session per file, valid for samples of any other format, too.
 
-Results are folded into the tool part of their call. Keys that OpenCode demands and the sample does not know are filled
-and listed under `unreported` (see `raw`).
+Results are folded into the tool part of their call. Keys that OpenCode requires but the sample does not have are
+filled in and listed under `unreported` (see `taken_keys`).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ CORNERS = (
     *(f"{place}.{UNREPORTED}" for place in ("info", "messages[].info", "messages[].parts[]")),
     "messages[].parts[].state.full_output",
 )
-"""What an export of OpenCode itself does not have: what stands beside a session, keys that had to be filled, the whole
-text of long outputs."""
+"""Keys that OpenCode's own exports do not have: data beside a session, the list of invented keys, the full text of long
+outputs."""
 
 
 def dump_document(sample: Sample, options: NoOptions) -> Raw:
@@ -64,7 +64,7 @@ def _is_row(step: Step) -> bool:
 
 
 class _Writer:
-    """Writes one session: remembers ids given out, the last known time, the last prompt."""
+    """Writes one session: remembers the ids it gave out, the last known time, the last prompt."""
 
     def __init__(self, trajectory: Trajectory, sample: str):
         self.trajectory = trajectory
@@ -72,10 +72,10 @@ class _Writer:
         self.clock = _first_moment(trajectory)
         self.part_numbers = count(1)
         self.results = _results_of_calls(trajectory)
-        self.told = {agent.name: agent.instructions for agent in trajectory.agents if agent.instructions}
+        self.instructions = {agent.name: agent.instructions for agent in trajectory.agents if agent.instructions}
         if NAME in trajectory.extra:
-            # Instructions that were read from a message are written back there.
-            self.told = {}  # the messages hold them already
+            # Instructions that were read from OpenCode's messages are still in the `extra` of those steps.
+            self.instructions = {}
 
     def info(self) -> Raw:
         trajectory = self.trajectory
@@ -106,8 +106,10 @@ class _Writer:
         taken = {step.id for step in self.trajectory.steps}
         asked: str | None = None
         for number, step in enumerate(self.trajectory.steps, 1):
+            # OpenCode has no tool messages, and V2 rows are written as they were, beside the messages.
             if step.role == "tool" or _is_row(step):
                 continue
+            # An id that we make up must not meet one that another step already has.
             invented = next(name for suffix in count() if (name := _message_id(number, suffix)) not in taken)
             if step.at is not None:
                 self.clock = round(step.at * 1000)
@@ -124,6 +126,7 @@ class _Writer:
         raw: Raw = {"role": "assistant" if answers else "user"}
         if step.id is not None:
             raw["id"] = step.id
+        # In OpenCode only an answer has a parent. Other formats link every step.
         if step.parent is not None and (answers or NAME in step.extra):
             raw["parentID"] = step.parent
         for key, value in (("agent", step.agent), ("modelID", step.model), ("finish", step.stop)):
@@ -135,13 +138,13 @@ class _Writer:
             raw["error"] = dump_error(step.error)
         if answers and step.kind == "compaction":
             raw["summary"] = True
-        if answers and step.agent in self.told:
-            raw["system"] = [self.told.pop(step.agent)]
+        if answers and step.agent in self.instructions:
+            raw["system"] = [self.instructions.pop(step.agent)]
         merge(raw, step.extra.get(NAME, {}))
         raw["sessionID"] = raw.get("sessionID", self.session)
+        # OpenCode refuses a message without these keys; `fill` lists those that we invent.
         required: Raw = {"id": message, "time.created": self.clock, "agent": "build"}
         if not answers:
-            # OpenCode refuses a message without these keys; they are listed as invented.
             required |= {"model.providerID": "unknown", "model.modelID": "unknown"}
         else:
             required |= {"parentID": asked or message, "modelID": "unknown", "providerID": "unknown"}
@@ -150,6 +153,7 @@ class _Writer:
         return fill(raw, required)
 
     def _raw_parts(self, place: int, step: Step) -> Iterator[Raw]:
+        # OpenCode has no system messages, and a user's message must not seem to be typed by the user.
         inserted = step.kind == "synthetic" or (step.role == "system" and NAME not in step.extra)
         compacted = False
         for number, part in enumerate(step.parts):
@@ -165,6 +169,7 @@ class _Writer:
             elif isinstance(part, Unknown) and part.kind.startswith(UNKNOWN):
                 compacted = compacted or part.kind == f"{UNKNOWN}compaction"
                 yield part.raw if type(part.raw) is not dict else dict(part.raw)
+        # This part is what marks a compaction in OpenCode; without it, the step would read back as a prompt.
         if step.kind == "compaction" and step.role == "user" and not compacted:
             yield {"type": "compaction", "auto": False}
 
@@ -186,6 +191,7 @@ class _Writer:
     def _part(self, raw: Any, message: Any) -> Any:
         if type(raw) is not dict:
             return raw
+        # `fill` starts a new list, so the earlier one is joined to it.
         invented = raw.pop(UNREPORTED, [])
         fill(raw, {"id": f"prt_{next(self.part_numbers):012d}"})
         invented = [*invented, *raw.pop(UNREPORTED, [])]
@@ -206,7 +212,7 @@ def _first_moment(trajectory: Trajectory) -> int:
 
 
 def _results_of_calls(trajectory: Trajectory) -> dict[tuple[int, int], ToolResult]:
-    """The result of each call, by the call's place: the one right behind it, else by id, else by name and order."""
+    """The result of each call, by the call's place: the one right after it, else by id, else by name and order."""
     found: dict[tuple[int, int], ToolResult] = {}
     waiting: dict[tuple[str | None, str | None], list[tuple[int, int]]] = {}
     for place, step in enumerate(trajectory.steps):
@@ -220,6 +226,7 @@ def _results_of_calls(trajectory: Trajectory) -> dict[tuple[int, int], ToolResul
                 name = before.name if behind and isinstance(before, ToolCall) else part.name
                 places = waiting.get((part.call_id, None if part.call_id is not None else name), [])
                 if places:
+                    # Without ids, a result right after a call answers it; a later one answers the oldest open call.
                     found[places.pop(-1 if behind else 0)] = part
             before = part
     return found

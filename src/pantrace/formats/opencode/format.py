@@ -1,4 +1,4 @@
-"""The OpenCode format: recognising it, opening whatever it is, and the record `FORMAT`."""
+"""Recognises and opens OpenCode's recordings, and defines `FORMAT`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def detect(head: Head) -> str | None:
         return None
     if is_export(head.record):
         return "export"
+    # `opencode run` writes lines; an array of such objects is somebody else's.
     return "stream" if head.layout != "array" and stream.is_row(head.record) else None
 
 
@@ -76,12 +77,14 @@ def _only_database(path: Path) -> Path | None:
 
 def _samples_of_places(found: list[Place], on_broken: OnBroken) -> Iterator[Sample]:
     """The samples of all generations in a data directory; a migrated session is taken from the newest."""
+    # OpenCode leaves the old tree in place when it migrates, so a session may be there twice.
     seen: set[str] | None = set() if len(found) > 1 else None
     for place in found:
         reader = database.samples if place.variant == "sqlite" else storage.samples
         try:
             yield from reader(place.path, on_broken, seen)
         except ReadError as error:
+            # A damaged database must not hide the sessions in the other places.
             on_broken(error)
 
 
@@ -97,7 +100,7 @@ def _exports(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
 
 def _with_source(sample: Sample, path: Path, place: str | None) -> Sample:
     assert sample.trajectory is not None
-    # A sample of another format that is carried whole has nothing of OpenCode's.
+    # Not every trajectory has OpenCode's `info`: a sample of another format may have been carried whole.
     version = rest_in(rest_in(sample.trajectory.extra, NAME), "info").get("version")
     producer = f"opencode {version}" if isinstance(version, str) else None
     source = Source(format=NAME, version="export", producer=producer, path=str(path), place=place)
@@ -114,6 +117,7 @@ FORMAT = Format(
     open=open_run,
     plan=plan,
     open_span=open_span,
+    # The full text of long outputs, which the recording only names.
     beside=lambda path: [path.parent / "tool-output"],
     claim=claim,
     check=check,
@@ -126,7 +130,7 @@ FORMAT = Format(
         "expected": "a session records what was done, not what was expected",
         "scores": "OpenCode has no scores",
         "epoch": "OpenCode does not count repetitions",
-        "trajectory.children": "a sub-agent's session is a separate export, linked by parentID; a grader has none",
+        "trajectory.children": "a sub-agent's session is a separate export, linked by parentID, and a grader has none",
         "trajectory.ended": "OpenCode stores when a session was last changed, not when it ended",
         "trajectory.outcome": "OpenCode does not judge sessions",
         "trajectory.state": "OpenCode sessions have no state",

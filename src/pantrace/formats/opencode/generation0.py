@@ -1,6 +1,6 @@
-"""Generation 0 (0.1 and 0.2), whose messages hold their parts and a `metadata` object, brought into today's shape.
+"""Converts generation 0 (0.1 and 0.2), whose messages hold their parts and a `metadata` object, to today's shape.
 
-Written from the source of 0.1.174; no recording of it was at hand, so this is unverified.
+Written from the source of 0.1.174. We had no recording of it, so this is unverified.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ _KNOWN = ("parts", "metadata")
 
 
 def is_oldest(message: Raw) -> bool:
-    """Whether a message file is of generation 0."""
+    """Whether a message file belongs to generation 0."""
     return type(message.get("parts")) is list and type(message.get("metadata")) is dict
 
 
 def modern(message: Raw) -> tuple[Raw, list[Any]]:
-    """A message and its parts in today's shape; what has no place there keeps its old name."""
+    """A message and its parts in today's shape; keys without a place there keep their old names."""
     metadata = dict(message["metadata"])
     info = {key: value for key, value in message.items() if key not in _KNOWN}
     tools = metadata.pop("tool", None)
@@ -27,6 +27,7 @@ def modern(message: Raw) -> tuple[Raw, list[Any]]:
         if key in metadata:
             info[key] = metadata.pop(key)
     if type(assistant) is dict:
+        # Keys of the message itself win, as `assistant` may repeat them.
         info = {**assistant, **info}
     if metadata:
         info["metadata"] = metadata
@@ -47,24 +48,25 @@ _STATUS = {"partial-call": "pending", "call": "running", "result": "completed"}
 
 
 def _tool(part: Raw, tools: Raw) -> Raw:
-    asked = dict(part["toolInvocation"])
-    call = asked.pop("toolCallId", None)
+    invocation = dict(part["toolInvocation"])
+    call = invocation.pop("toolCallId", None)
     known = tools.get(call) if type(call) is str else None
     about = dict(known) if type(known) is dict else {}
-    state: Raw = {"status": _STATUS.get(str(asked.pop("state", None)), "pending")}
+    state: Raw = {"status": _STATUS.get(str(invocation.pop("state", None)), "pending")}
     for old, new in (("args", "input"), ("result", "output")):
-        if old in asked:
-            state[new] = asked.pop(old)
+        if old in invocation:
+            state[new] = invocation.pop(old)
     for key in ("title", "time"):
         if key in about:
             state[key] = about.pop(key)
+    # This generation has no error state: a failed tool has a result like any other, and a mark beside it.
     if about.get("error") is True and state["status"] == "completed":
         state["status"], state["error"] = "error", state.pop("output", None)
     if about:
         state["metadata"] = about
-    raw: Raw = {"type": "tool", "tool": asked.pop("toolName", None), "state": state}
+    raw: Raw = {"type": "tool", "tool": invocation.pop("toolName", None), "state": state}
     if call is not None:
         raw["callID"] = call
-    if asked:
-        raw["toolInvocation"] = asked
+    if invocation:
+        raw["toolInvocation"] = invocation
     return raw

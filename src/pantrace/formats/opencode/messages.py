@@ -1,7 +1,7 @@
 """Messages: one OpenCode message is one step.
 
-An assistant message is one call of the model with the tools it asked for; `parentID` is the user message it answers, so
-turns are counted by it, and by order where old versions do not have it.
+An assistant message is one call of the model with the tools it called. `parentID` is the user message it answers, so
+turns are counted by it; old versions do not have it, and there the order decides.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Message = tuple[Raw, list[Any]]
 """A message's own object and its parts, as `opencode export` writes them."""
 
 BESIDE = "beside_info"
-"""What an export says of a message outside `info` and `parts`, kept among the keys of its `info`."""
+"""The key, among those of `info`, that keeps what an export has beside a message's `info` and `parts`."""
 COMPACTION, AGENT = f"{UNKNOWN}compaction", f"{UNKNOWN}agent"
-# OpenCode's own text in front of a command that the user ran.
+# OpenCode's own text before a command that the user ran.
 SHELL = "The following tool was executed by the user"
 
 
 def load_steps(messages: Iterable[Message], session: str | None, version: Any) -> tuple[list[Step], list[Agent]]:
-    """The steps of a session in the order given, and its agents; the messages are used up."""
+    """The steps of a session in the order given, and its agents. The messages are consumed: their dicts are changed."""
     steps: list[Step] = []
     holds = output_holds_reasoning(version)
     turn = 0
@@ -39,6 +39,7 @@ def load_steps(messages: Iterable[Message], session: str | None, version: Any) -
     for info, raw_parts in messages:
         message = info.get("id")
         rest = without_invented(info) if UNREPORTED in info else info
+        # Every message repeats it; only one that contradicts the session is worth keeping.
         if session is not None and rest.get("sessionID") == session:
             del rest["sessionID"]
         parts = load_parts(raw_parts, message, session)
@@ -47,6 +48,7 @@ def load_steps(messages: Iterable[Message], session: str | None, version: Any) -
         number: int | None
         if role == "user":
             kind = _user_kind(parts)
+            # Inserted text, compactions and shell commands are user messages, too, but nobody asked anything.
             turn += kind == "message"
             number = None if kind == "user_shell" else turn or None
             step = _step(rest, parts, "user", kind, parent, number, holds)
@@ -54,6 +56,7 @@ def load_steps(messages: Iterable[Message], session: str | None, version: Any) -
             # Generation 1 has no `parentID`: there the order decides.
             number = turn_of.get(parent, turn or None) if parent is not None else turn or None
             asked = place_of.get(parent, -1) if parent is not None else len(steps) - 1
+            # OpenCode stores the user's own shell command as an assistant's message, after a text that announces it.
             if _is_user_shell(rest, parts) and asked >= 0 and steps[asked].kind in ("synthetic", "user_shell"):
                 if steps[asked].kind == "synthetic":
                     steps[asked] = msgspec.structs.replace(steps[asked], kind="user_shell", turn=None)
@@ -130,7 +133,7 @@ def _agent_kind(rest: Raw, parts: list[Part]) -> Kind:
 
 
 def _is_user_shell(rest: Raw, parts: list[Part]) -> bool:
-    """Whether a message is a command that the user ran: no step-start, no stop reason, no tokens."""
+    """Whether a message is a command that the user ran: one bash call, no stop reason, no tokens."""
     if "finish" in rest or "error" in rest or not 1 <= len(parts) <= 2:
         return False
     call = parts[0]
@@ -138,6 +141,7 @@ def _is_user_shell(rest: Raw, parts: list[Part]) -> bool:
         return False
     if len(parts) == 2 and type(parts[1]) is not ToolResult:
         return False
+    # On a copy, as `take_usage` removes what it reads.
     return take_usage(dict(rest)) is None
 
 
@@ -166,6 +170,7 @@ def dump_error(error: StepError) -> Any:
     if "raw" in left:
         return left["raw"]
     data = {} if error.message is None else {"message": error.message}
+    # One of OpenCode's own names, which it demands.
     raw: Raw = {"name": "UnknownError" if error.kind is None else error.kind}
     kept = left.get("data", {})
     if data or "data" in left:

@@ -1,6 +1,6 @@
 """Parts of a message: OpenCode's objects to the model's parts, and back.
 
-What OpenCode says beyond the model stays under `extra["opencode"]`; kinds the model has no word for (step-start,
+Keys that the model has no field for stay under `extra["opencode"]`. Parts that it has no type for (step-start,
 step-finish, snapshot, patch, agent, retry, compaction) become `Unknown` and keep their place in the order.
 """
 
@@ -23,7 +23,7 @@ UNKNOWN = f"{NAME}:"
 def load_parts(raws: Iterable[Any], message: Any, session: str | None) -> list[Part]:
     """The parts of one message; a tool part becomes a call and, once it has ended, its result.
 
-    What is left of an object when its known keys are taken out is its rest: the objects are used up."""
+    The objects are consumed: known keys are removed, and what is left of an object becomes the part's `extra`."""
     parts: list[Part] = []
     for raw in raws:
         if type(raw) is not dict:
@@ -46,7 +46,7 @@ def _load_text(rest: Raw, parts: list[Part]) -> bool:
     if text is None:
         return False
     del rest["type"]
-    # `ignored` text is shown and never sent to the model: the program put it there, like synthetic text.
+    # `ignored` text is shown to the user but never sent to the model: like synthetic text, nobody typed it.
     inserted = rest.get("ignored") is True
     if not inserted and rest.get("synthetic") is True:
         del rest["synthetic"]
@@ -56,7 +56,7 @@ def _load_text(rest: Raw, parts: list[Part]) -> bool:
 
 
 def _load_subtask(rest: Raw, parts: list[Part]) -> bool:
-    """A subtask part as the prompt that the user gave with a command."""
+    """A subtask part: the prompt that the user gave with a command."""
     text = take_text(rest, "prompt")
     if text is None:
         return False
@@ -107,6 +107,7 @@ def load_file(rest: Raw) -> Media | None:
         return None
     del rest["type"]
     mime = take_text(rest, "mime")
+    # Only the exact form that we would write is taken apart; any other data URL stays a link, unchanged.
     lead = f"data:{mime};base64,"
     inline = mime is not None and url.startswith(lead)
     return Media(
@@ -152,11 +153,12 @@ def _load_tool(rest: Raw, parts: list[Part]) -> bool:
     problem: str | None = None
     failure: Failure | None = None
     if name == "invalid" and type(arguments) is dict and type(arguments.get("tool")) is str:
-        # OpenCode answers a call that no tool can take with a tool of its own.
+        # OpenCode answers a call of an unknown tool, or with broken arguments, by running its own tool `invalid`, which
+        # then "completes". The name that the model used is in the arguments.
         rest["tool"], rest["state"] = name, {"input": arguments}
         name = arguments["tool"]
-        told = arguments.get("error")
-        problem = told if type(told) is str else ""
+        error = arguments.get("error")
+        problem = error if type(error) is str else ""
         failure = "invalid_arguments" if problem.startswith("Invalid input for tool") else "invalid_tool"
         arguments = _quoted_arguments(problem)
     call = ToolCall(id=take_text(rest, "callID"), name=name, arguments=arguments, extra={NAME: rest})
@@ -175,9 +177,10 @@ _LOADERS: dict[str, Callable[[Raw, list[Part]], bool]] = {
     "reasoning": _load_reasoning,
     "file": _load_attached,
 }
-"""Readers by type of part; they say whether the object is what its type promises. All others stay `Unknown`."""
+"""Readers by type of part. Each returns whether it could read the object; everything else becomes `Unknown`."""
 
 
+# Messages of the AI SDK, on which OpenCode is built.
 _ATTEMPT = re.compile(
     r"JSON parsing failed: Text: (.*)\.\nError message: |Type validation failed: Value: (.*)\.\nError", re.S
 )
@@ -206,18 +209,19 @@ def _load_result(call: ToolCall, left: Raw, failure: Failure | None, problem: st
     if status == "completed":
         output = left.pop("output", None)
         if type(left.get("full_output")) is str:
-            # What the model saw is `output`; the whole text was in a file of its own.
+            # `output` is the shortened text that the model saw; the full text was in a file (see `long_outputs`).
             whole, left["output"], output = True, output, left.pop("full_output")
     else:
         error = take_text(left, "error")
-        # What a failed command printed stands only there.
+        # An error has no `output`; what a failed command printed is only in its metadata.
         output = metadata.get("output")
         failure = failure or _failure(error)
-    # A command that fails is `completed` all the same; only this tells.
+    # A failed command has the status `completed`, too; only its exit code shows the failure.
     code = metadata.get("exit")
     exit_code = code if type(code) is int else None
     if failure is None and exit_code:
         failure = "exit_code"
+    # The writer derives the status from the error; it is kept only where that would give another one.
     if status != ("completed" if error is None else "error"):
         left["status"] = status
     started, ended = take_times(left, "start", "end")
@@ -248,6 +252,7 @@ def _take_attachments(left: Raw) -> tuple[Media, ...]:
     if type(attached) is not list or not attached:
         return ()
     media = [load_file(dict(each)) if type(each) is dict and each.get("type") == "file" else None for each in attached]
+    # All or nothing: the writer puts attachments back as one list, in this order.
     if None in media:
         return ()
     del left["attachments"]
@@ -264,6 +269,7 @@ def dump_tool(call: ToolCall, result: ToolResult | None) -> Raw:
     given = kept.pop("input", call.arguments)
     state: Raw = {}
     if given is not None:
+        # OpenCode demands an object; arguments of other formats may be a text.
         state["input"] = given if type(given) is dict or NAME in call.extra else {"input": given}
     if result is not None:
         raw["state"] = _dump_result(result, state)
@@ -275,6 +281,7 @@ def dump_tool(call: ToolCall, result: ToolResult | None) -> Raw:
 def _dump_result(result: ToolResult, state: Raw) -> Raw:
     own = NAME in result.extra
     left = dict(result.extra.get(NAME, {}))
+    # A non-zero exit code is not an error in OpenCode: such a call is `completed`.
     failed = result.error is not None or (not own and result.failure not in (None, "exit_code"))
     status = state["status"] = left.pop("status", "error" if failed else "completed")
     if status == "completed":

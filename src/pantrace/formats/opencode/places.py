@@ -1,4 +1,4 @@
-"""Where recordings lie in a directory: databases first, then the trees that older versions left."""
+"""Finds recordings in a directory: databases first, then the trees that older versions left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def places(folder: Path) -> list[Place]:
         for storage in (folder, folder / "storage"):
             if _is_tree(storage):
                 found.append(Place("project-storage" if is_first(storage) else "storage", storage))
-        # Users name any of these levels.
+        # Users may name any of these levels.
         for pattern in ("project/*/storage", "*/storage") if folder.name == "project" else ("project/*/storage",):
             found += [Place("project-storage", path) for path in sorted(folder.glob(pattern)) if is_first(path)]
     except OSError:
@@ -55,6 +55,7 @@ def claim(folder: Path) -> Claim:
 def _claim(place: Place) -> Claim:
     around = place.path.parent
     if place.variant == "sqlite":
+        # `-wal` and `-shm` belong to the database: the newest messages may be only in the first.
         return of_patterns(around, place.path.name, f"{place.path.name}-*", "tool-output/*")
     tree = of_patterns(place.path, *(_FIRST_TREE if place.variant == "project-storage" else _TREE))
     return either(tree, of_patterns(around, "tool-output/*", "app.json"))
@@ -65,7 +66,7 @@ def _is_database(path: Path) -> bool:
     try:
         return path.is_file() and head.kind == "sqlite" and database.has_its_tables(head.tables)
     except ReadError:
-        return True  # by its name it is one: reading it says what is wrong, where passing over it would hide it
+        return True  # it has the right name: opening it gives an error that says what is wrong; skipping would hide it
 
 
 def _is_tree(storage: Path) -> bool:
@@ -74,12 +75,13 @@ def _is_tree(storage: Path) -> bool:
     if is_first(storage):
         return next(storage.glob("session/info/ses_*.json"), None) is not None
     return next(storage.glob("session/*/ses_*.json"), None) is not None or (
+        # Messages without any session file are read, too (see `storage`).
         (storage / "message").is_dir() and (storage / "migration").is_file()
     )
 
 
 def is_export(record: Any) -> bool:
-    """Whether a value is, or begins, an export document."""
+    """Whether a value is an export document, or the beginning of one."""
     info = record.get("info") if isinstance(record, dict) else None
     if (
         not isinstance(info, dict)
@@ -88,5 +90,6 @@ def is_export(record: Any) -> bool:
     ):
         return False
     first = record["messages"][0] if record["messages"] else {"info": {}}
+    # `info` and `messages` are common words: mini-swe-agent's files have both.
     known = "projectID" in info or "slug" in info or info["id"].startswith("ses_")
     return known and isinstance(first, dict) and isinstance(first.get("info"), dict)

@@ -1,7 +1,7 @@
-"""Sessions in the shape of `opencode export`, `{"info": ..., "messages": ...}`, as trajectories with their sub-agents.
+"""Turns sessions in the shape of `opencode export`, `{"info": ..., "messages": ...}`, into trajectories.
 
-Every carrier (database, tree, stream, export) gives this shape; what it knows beyond it (todo, session_diff, project)
-stands beside `info` and `messages` and is written there again.
+Every source (database, tree, stream, export) is brought to this shape first. Data beyond it (todo, session_diff,
+project) is kept beside `info` and `messages`, and is written back there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .usage import take_usage
 from .v2_rows import load_rows
 
 CALLER, SAMPLE = "caller", "sample"
-"""Where earlier versions of pantrace wrote the call that started a sub-agent, and the sample's id if it is another than
-the session's. Both are read; they are carried like all else now."""
+"""Where earlier versions of pantrace wrote the call that started a sub-agent, and the sample's id if it is not the
+session's. Both are still read; today they are kept under `pantrace` like everything else."""
 ROWS = "session_message"
 
 
@@ -52,25 +52,26 @@ def _message(raw: Any, place: int) -> Message:
 
 
 def _copy_part(part: Any) -> Any:
-    """A copy of a part that may be changed: reading takes its state apart, and the document is the caller's."""
+    """A copy of a part that may be changed: reading removes keys, and the document belongs to the caller."""
     if type(part) is not dict:
         return part
     return {**part, "state": dict(part["state"])} if type(part.get("state")) is dict else dict(part)
 
 
 def load_session(info: Raw, messages: Iterable[Message], beside: Raw, source: Source | None = None) -> Trajectory:
-    """A trajectory without its children; `beside` is what stands next to the session. The messages are used up."""
+    """A trajectory without its children; `beside` is the data beside the session. The messages are consumed."""
     rest = without_invented(info)
     session = take_text(rest, "id")
     steps: list[Step]
     steps, agents = load_steps(messages, session, info.get("version"))
+    # In 1.18 the V2 tables have only prompts. If there are messages as well, these are the real record.
     if not steps and type(beside.get(ROWS)) is list:
         beside = dict(beside)
         steps = load_rows(beside.pop(ROWS))
     caller = beside.get(CALLER)
     if type(caller) is str:
         beside = {key: value for key, value in beside.items() if key != CALLER}
-    usage = take_usage(rest)  # sessions have counts since 1.14, with reasoning apart
+    usage = take_usage(rest)  # sessions have counts since 1.14; by then output no longer included reasoning
     created, _ = take_times(rest, "created", "")
     return Trajectory(
         id=session,
@@ -114,6 +115,7 @@ def with_children(
     """A session with its sub-agents' sessions inside, each with the call that started it."""
     trajectory = read(session)
     above = (*above, session)
+    # A damaged database may have a ring of parents.
     names = [name for name in children_of(session) if name not in above]
     if not names:
         return trajectory
@@ -136,7 +138,7 @@ def _callers(trajectory: Trajectory) -> list[tuple[ToolCall, list[Any]]]:
             named: list[Any] = []
             if type(metadata) is dict:
                 named.append(metadata.get("sessionId"))
-                # 0.5 repeats the child's tool parts and names no session.
+                # 0.5 names no session, but repeats the child's tool parts, which do.
                 summary = metadata.get("summary")
                 if type(summary) is list:
                     named += [each.get("sessionID") for each in summary if type(each) is dict]
@@ -151,7 +153,7 @@ def _caller_of(child: Trajectory, callers: list[tuple[ToolCall, list[Any]]]) -> 
             return call.id
     for call, named in callers:
         asked = call.arguments.get("description") if type(call.arguments) is dict else None
-        # 0.5 links nothing: the title of a sub-agent's session begins with the call's description.
+        # Without any link (0.5): the title of a sub-agent's session begins with the call's description.
         if not any(named) and asked and child.title and child.title.startswith(f"{asked} (@"):
             return call.id
     return None

@@ -1,4 +1,5 @@
-"""Shapes of OpenCode's objects. `document` marks what today's OpenCode demands and older versions did not write."""
+"""Shapes of OpenCode's objects. `document` marks keys that today's OpenCode requires and older versions did not write:
+without them a file is readable, so `validate` only warns."""
 
 from __future__ import annotations
 
@@ -54,6 +55,7 @@ ASSISTANT: Shape = {
 _FILE: Shape = {"mime": str, "url": str, "filename?": str}
 _SPAN: Shape = {"start": float, "end": float}
 
+# By `state.status` of a tool part.
 STATES: dict[str, Shape] = {
     "pending": {"input": document(dict), "raw": document(str)},
     "running": {"input": ANY, "time": document({"start": float})},
@@ -68,6 +70,7 @@ STATES: dict[str, Shape] = {
     "error": {"input": ANY, "error": str, "time": _SPAN},
 }
 
+# As of 1.18.33; `_part` in `validation` only warns about other types.
 PARTS: dict[str, Shape] = {
     "text": {"text": str, "synthetic?": bool, "ignored?": bool},
     "reasoning": {"text": str, "time": document({"start": float})},

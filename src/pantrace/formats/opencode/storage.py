@@ -1,4 +1,4 @@
-"""Storage trees: one JSON file per session, message and part (0.3 to 1.1), and the oldest one with parts inline.
+"""Reads storage trees: one JSON file per session, message and part (0.3 to 1.1), and the oldest with parts inline.
 
 | generation | layout |
 |---|---|
@@ -6,8 +6,8 @@
 | 1 | `project/<slug>/storage/session/{info/<ses>, message/<ses>/<msg>, part/<ses>/<msg>/<prt>}` |
 | 0 | as 1, with the parts inside the message (written from the source, no sample was seen) |
 
-Ids come from the path: OpenCode's own migration takes them there, as the file's content may be stale. Where nothing
-lies under that name and something lies under the id inside, the files were renamed, and the id inside counts.
+Ids come from the path, as in OpenCode's own migration: the file's content may be stale. But if there is no folder of
+that name, and there is one for the id inside the file, the files were renamed, and the id inside counts.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def samples(storage: Path, on_broken: OnBroken, seen: set[str] | None = None) ->
 
 
 def is_first(storage: Path) -> bool:
-    """Whether a storage folder is of generation 0 or 1."""
+    """Whether a storage folder belongs to generation 0 or 1."""
     return (storage / "session" / "info").is_dir()
 
 
 class Tree:
-    """A storage folder: where each session lies, who its parent is, and when it began."""
+    """A storage folder: the file of each session, its parent, and when it began."""
 
-    def __init__(self, storage: Path, on_broken: OnBroken, told: frozenset[str] = frozenset()):
-        self.told = told
-        """Sessions that a newer generation has told already."""
+    def __init__(self, storage: Path, on_broken: OnBroken, already_read: frozenset[str] = frozenset()):
+        self.already_read = already_read
+        """Sessions that were read from a newer generation."""
         self.storage = storage
         self.on_broken = on_broken
         self.first = is_first(storage)
@@ -63,7 +63,7 @@ class Tree:
         self.projects: dict[str, Raw | None] = {}
         for file in _files(storage / "session", "info/*.json" if self.first else "*/*.json"):
             self._note(self._name(file, self._read(file), self.folder), file)
-        # Messages whose session file is gone are shown all the same.
+        # Messages whose session file is missing are read, too.
         for folder in _files(self.folder, "*"):
             if folder.is_dir() and folder.name not in self.infos:
                 self._note(folder.name, None)
@@ -86,38 +86,38 @@ class Tree:
         return self.created[session], session
 
     def roots(self) -> Iterator[str]:
-        """Sessions without a parent here; at last one of each ring of parents."""
-        ordered = [name for name in self.names() if name not in self.told]
+        """Sessions without a parent in this tree; last, one session of each ring of parents."""
+        ordered = [name for name in self.names() if name not in self.already_read]
         known = set(ordered)
-        told: set[str] = set()
+        reached: set[str] = set()
         for ring in (False, True):
             for session in ordered:
-                if session not in told and (ring or self.parents[session] not in known):
-                    self._reach(session, told)
+                if session not in reached and (ring or self.parents[session] not in known):
+                    self._reach(session, reached)
                     yield session
 
-    def _reach(self, session: str, told: set[str]) -> None:
+    def _reach(self, session: str, reached: set[str]) -> None:
         open_ = [session]
         while open_:
             name = open_.pop()
-            if name not in told:
-                told.add(name)
+            if name not in reached:
+                reached.add(name)
                 open_ += self.children(name)
 
     def children(self, session: str) -> list[str]:
-        return [name for name in self.below.get(session, []) if name not in self.told]
+        return [name for name in self.below.get(session, []) if name not in self.already_read]
 
     def names(self) -> Iterator[str]:
-        """All sessions, sub-agents too."""
+        """All sessions, including sub-agents."""
         return iter(sorted(self.infos, key=self._moment))
 
     def info(self, session: str) -> Raw:
-        """The session's file; only its id where the file is gone."""
+        """The content of the session's file; only its id if the file is missing."""
         file = self.infos[session]
         info = self._read(file) if file is not None else None
         info = {**(info or {}), "id": session}
         if file is not None and not self.first:
-            # In generation 2 the folder is named for the project.
+            # In generation 2 the folder is named after the project.
             info.setdefault("projectID", file.parent.name)
         return info
 
@@ -127,6 +127,7 @@ class Tree:
         beside: Raw = {}
         for name in () if self.first else ("todo", "session_diff"):
             value = self._value(self.storage / name / f"{session}.json")
+            # An empty list says nothing about the session.
             if value:
                 beside[name] = value
         project = self._project(info.get("projectID"))
@@ -165,8 +166,9 @@ class Tree:
 
     @staticmethod
     def _name(file: Path, raw: Raw | None, below: Path) -> str:
-        """The name under which what belongs to a file lies in a folder."""
+        """The id by which other files refer to this one: its name, or the id inside if it was renamed."""
         inside = (raw or {}).get("id")
+        # An id with a slash could lead out of the tree.
         if not isinstance(inside, str) or inside == file.stem or inside != Path(inside).name:
             return file.stem
         return inside if (below / inside).is_dir() and not (below / file.stem).is_dir() else file.stem
@@ -186,13 +188,14 @@ class Tree:
         if not isinstance(name, str):
             return None
         if name not in self.projects:
+            # `Path(name).name`: the project's id comes from the recording and must not lead out of the tree.
             place = "../app.json" if self.first else f"project/{Path(name).name}.json"
             value = self._value(self.storage / place)
             self.projects[name] = value if isinstance(value, dict) else None
         return self.projects[name]
 
     def _value(self, file: Path) -> Any:
-        """What a file holds; None when it is not there or broken, which is reported."""
+        """The value in a file; None if the file is missing, or broken, which is reported."""
         if not file.is_file():
             return None
         try:

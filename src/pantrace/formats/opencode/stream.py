@@ -1,7 +1,7 @@
-"""Streams of `opencode run --format json`: the agent's parts as they were finished.
+"""Reads streams of `opencode run --format json`: the agent's parts in the order in which they were finished.
 
-A stream has no prompt, no message objects and no parts of sub-agents. Tokens and stop reason of a message are those of
-its step-finish part; the moment it began is read from its id, which OpenCode makes of the time.
+A stream has no prompt, no message objects and no parts of sub-agents. Tokens and stop reason of a message come from
+its step-finish part. The time it began is read from its id, which OpenCode derives from the time.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def is_row(row: Any) -> bool:
 
 
 def samples(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
-    """One sample per session; each is held only until its last line, wherever lines of others stand."""
+    """One sample per session. Lines of several sessions may be mixed; each session is held until its last line."""
     last: dict[str, int] = {}
+    # The first pass only finds where each session ends; the second reports what is broken.
     for number, line in files.lines(path, None, lambda _: None):
         try:
             last[_line(line).sessionID] = number
@@ -70,6 +71,7 @@ def samples(path: Path, on_broken: OnBroken) -> Iterator[Sample]:
         if last.get(name, 0) <= number:
             yield session.sample(path)
             del sessions[name]
+    # Sessions whose last line was broken.
     for session in sessions.values():
         yield session.sample(path)
 
@@ -93,6 +95,7 @@ class _Session:
         part = {**row["part"], **_around(row, "part")}
         name = part.get("messageID")
         info, parts = self._message(name if type(name) is str else None, stamp)
+        # Without a message id, everything goes into one message without a name.
         parts.append(part)
         if part.get("type") == "step-finish":
             _account(info, part)
@@ -109,7 +112,7 @@ class _Session:
         return self.messages[name]
 
     def _fail(self, row: Raw) -> None:
-        """Add an error, which names no message: it ends the unfinished one, or stands alone."""
+        """Add an error. It names no message: it ends the unfinished one, or becomes a message of its own."""
         info = next(reversed(self.messages.values()))[0] if self.messages else None
         if info is None or "finish" in info or "error" in info:
             info, _ = self._message(None, None)
@@ -121,14 +124,14 @@ class _Session:
         if self.created is not None:
             info["time"] = {"created": self.created}
         for _, parts in self.messages.values():
-            # Lines come when a part is finished; ids tell when it began.
+            # Lines are written when a part is finished; its id shows when it began.
             parts.sort(key=lambda part: str(part.get("id", "")))
         source = Source(format=NAME, version="stream", producer="opencode run", path=str(path), place=self.place)
         return Sample(id=self.name, trajectory=load_session(info, self.messages.values(), {"note": NOTE}, source))
 
 
 def _around(row: Raw, content: str) -> Raw:
-    """What a line says beside its content: its time and unknown keys."""
+    """What a line has beside its content: its time and unknown keys."""
     rest = unknown_keys(row, (*_LINE, content))
     found = {"timestamp": row["timestamp"]} if "timestamp" in row else {}
     return {**found, "line": rest} if rest else found
@@ -159,10 +162,8 @@ _MONTH = 30 * 86_400_000
 
 
 def moment_of(name: str, near: int) -> int | None:
-    """The time at which an id was made, in milliseconds: its 36 bits, completed by a time soon after; None if there is
-    none. Session ids count backwards.
-
-    Ids of sessions count backwards."""
+    """The time at which an id was made, in milliseconds: 36 bits of it are in the id, the others come from `near`, a
+    time soon after. None if the id has another form, or is over a month from `near`. Session ids count backwards."""
     found = _ID.match(name)
     if found is None:
         return None
@@ -170,4 +171,5 @@ def moment_of(name: str, near: int) -> int | None:
     if found[1] == "ses":
         value ^= 2**48 - 1
     before = (near - (value >> 12)) % _CYCLE
+    # A larger gap means that the id was not made in this run: guessing its cycle would invent a time.
     return near - before if before < _MONTH else None

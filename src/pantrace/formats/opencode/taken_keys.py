@@ -1,8 +1,8 @@
-"""Taking known keys out of foreign objects and putting them back; what is left over is kept.
+"""Removes known keys from foreign objects and puts them back; what is left over is kept.
 
-OpenCode demands keys that other recordings do not know (a cost, a start time). A writer fills them with a neutral value
-and lists their paths under `unreported`; a reader takes them out again, so that a filled 0 is never taken for a
-measured one.
+OpenCode requires keys that other recordings do not have (a cost, a start time). The writer fills them in with a neutral
+value and lists their paths under `unreported`; the reader removes them again, so that an invented 0 is never taken
+for a measured one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ UNREPORTED = "unreported"
 
 Raw = dict[str, Any]
 
+# Above this a float cannot hold every integer.
 _LIMIT = 2**53
 
 
 def take_text(rest: Raw, key: str) -> str | None:
-    """Take out the text under a key; anything but text stays."""
+    """Remove and return the text under a key; anything but text stays."""
     value = rest.get(key)
     if type(value) is not str:
         return None
@@ -28,12 +29,12 @@ def take_text(rest: Raw, key: str) -> str | None:
 
 
 def take_times(rest: Raw, first: str, second: str) -> tuple[float | None, float | None]:
-    """Take two times out of the object `time`, as seconds; what else is in it stays."""
+    """Remove two times from the object `time` and return them in seconds; the rest of it stays."""
     time = rest.get("time")
     if type(time) is not dict or not time:
         return None, None
     one, two = time.get(first), time.get(second)
-    # Larger integers would not come back the same from a float.
+    # `type(...) is int` and not isinstance: true and false are ints to Python, and this is the fast path of every part.
     at = one / 1000 if type(one) is int and -_LIMIT < one < _LIMIT else None
     ended = two / 1000 if type(two) is int and -_LIMIT < two < _LIMIT else None
     if len(time) == (at is not None) + (ended is not None):
@@ -52,7 +53,7 @@ def put_times(raw: Raw, **moments: float | None) -> None:
 
 
 def merge(built: Raw, rest: Mapping[str, Any]) -> Raw:
-    """What was built from the model, overlaid with what was left over from the source."""
+    """The object built from the model, overlaid with what was left over from the source."""
     for key, value in rest.items():
         there = built.get(key)
         built[key] = merge(there, value) if type(there) is dict and type(value) is dict else value
@@ -60,7 +61,7 @@ def merge(built: Raw, rest: Mapping[str, Any]) -> Raw:
 
 
 def fill(raw: Raw, required: Mapping[str, Any]) -> Raw:
-    """The object with every required path present; invented ones are listed in it."""
+    """Fill in every required path that is missing, and list those paths in the object."""
     invented = [path for path, value in required.items() if _put(raw, path.split("."), value)]
     if invented:
         raw[UNREPORTED] = invented
@@ -68,7 +69,7 @@ def fill(raw: Raw, required: Mapping[str, Any]) -> Raw:
 
 
 def _put(raw: Raw, path: list[str], value: Any) -> bool:
-    """Put a value where there is none; objects on the way are copied, as the sample may share them."""
+    """Put a value where there is none. Objects on the way are copied, because the sample may share them."""
     first, *inner = path
     if not inner:
         if first in raw:
@@ -76,6 +77,7 @@ def _put(raw: Raw, path: list[str], value: Any) -> bool:
         raw[first] = value
         return True
     below = raw.get(first, {})
+    # What the source really wrote there, even an empty object, is not overwritten.
     if type(below) is not dict or (not below and first in raw):
         return False
     below = dict(below)
@@ -86,7 +88,7 @@ def _put(raw: Raw, path: list[str], value: Any) -> bool:
 
 
 def without_invented(raw: Raw) -> Raw:
-    """A copy of the object without what its writer had to invent."""
+    """A copy of the object without the values that its writer invented."""
     paths = raw.get(UNREPORTED)
     if type(paths) is not list:
         return dict(raw)

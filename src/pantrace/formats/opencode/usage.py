@@ -1,9 +1,9 @@
-"""Tokens and cost of a message, whose meaning changed with OpenCode's versions.
+"""Tokens and cost of a message, whose meaning changed between OpenCode's versions.
 
-The rule book (`catalog/token_conventions.toml`) says which version counts how: `input` leaves out cached tokens, and
-`output` leaves out reasoning in newer versions; in older ones it was what the provider calls output, which holds
-reasoning with all providers but Google. Where a record has a total, what adds up to it is decisive: a session keeps the
-version that began it, whichever version goes on with it.
+`catalog/token_conventions.toml` says how each version counts. `input` leaves out cached tokens. `output` leaves out
+reasoning in newer versions; in older ones it was the provider's own number, which includes reasoning with all
+providers but Google. If a record has a total, the reading that adds up to it wins: a session keeps the version that
+began it, even if a newer one continues it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from pantrace.model import Usage
 from .taken_keys import NAME, Raw
 
 OURS = "pantrace"
-"""The version in what pantrace writes; it counts as the newest OpenCode does."""
+"""The version in files that pantrace writes; they count as the newest OpenCode does."""
 NOTE = "note"
 _INCLUSIVE = "output_includes_reasoning"
+# The model counts to 2**53, and four of these may be added up.
 _MOST = 2**51
 
 
 def output_holds_reasoning(version: Any) -> bool | None:
-    """Whether this version of OpenCode includes reasoning in the output; None if its number does not tell."""
+    """Whether this version of OpenCode includes reasoning in the output; None if the version is unknown."""
     return _holds_reasoning(version) if type(version) is str else None
 
 
@@ -39,8 +40,8 @@ def _holds_reasoning(version: str) -> bool | None:
 def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
     """Tokens and cost in the model's convention; `by_version` says whether output includes reasoning.
 
-    OpenCode writes zeros before a model has answered and where the provider counts nothing: all zeros mean that
-    nothing was reported."""
+    OpenCode writes zeros before a model has answered, and if the provider reports nothing. So all zeros mean "not
+    reported"."""
     tokens, cost = rest.get("tokens"), rest.get("cost")
     if tokens is None and cost is None:
         return None
@@ -51,7 +52,7 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
     cache = dict(cached) if type(cached) is dict else {}
     given, output, reasoning = _take_count(left, "input"), _take_count(left, "output"), _take_count(left, "reasoning")
     read, written, total = _take_count(cache, "read"), _take_count(cache, "write"), _take_count(left, "total")
-    # Also for sessions that were migrated: their zeros mean "not recorded".
+    # Sessions that were migrated from JSON files have zeros, too, whatever was used.
     if not (given or output or reasoning or total or read or written or cost):
         return None
     if cost is not None:
@@ -85,7 +86,7 @@ def take_usage(rest: Raw, by_version: bool | None = False) -> Usage | None:
 
 def _take_count(counts: Raw, key: str) -> int | None:
     value = counts.get(key)
-    # The model counts to 2**53, and four of these may be added up: a larger one is none, and stays what it is.
+    # A larger number is not a count; it is kept as it is.
     if type(value) is not int or not -_MOST < value < _MOST:
         return None
     del counts[key]
@@ -93,9 +94,9 @@ def _take_count(counts: Raw, key: str) -> int | None:
 
 
 def _about_reasoning(reasoning: int, output: int, apart: int | None, by_version: bool | None) -> Raw:
-    """Whether `output` includes the reasoning, and what is uncertain; `apart` is how much the total exceeds the
-    rest."""
-    # The total proves it: a session keeps the version that began it, so the version alone can mislead.
+    """Whether `output` includes the reasoning, and what is uncertain; `apart` is how much the total exceeds the sum of
+    the other counts."""
+    # The total is proof. The version is not: it is that of the OpenCode which began the session.
     by_total = {0: True, reasoning: False}.get(apart) if apart is not None else None
     inclusive = by_total if by_total is not None else bool(by_version) and output >= reasoning
     about: Raw = {_INCLUSIVE: True} if inclusive else {}
@@ -122,6 +123,7 @@ def put_usage(raw: Raw, usage: Usage | None) -> None:
     if usage.input is not None:
         tokens["input"] = usage.input - (usage.cache_read or 0) - (usage.cache_write or 0)
     if usage.output is not None:
+        # A session of an older version must come back with that version's numbers.
         held = _INCLUSIVE in usage.extra.get(NAME, {})
         tokens["output"] = usage.output if held else usage.output - (usage.reasoning or 0)
     if usage.reasoning is not None:

@@ -1,4 +1,4 @@
-"""Rows of `session_message`, the table of OpenCode's V2 interface: shown as what they are, not interpreted further.
+"""Rows of `session_message`, the table of OpenCode's V2 API: shown as they are, not interpreted further.
 
 In 1.18.33 a prompt posted there leaves one row and no messages. A session that has only such rows must not look empty.
 """
@@ -32,7 +32,7 @@ def _step(row: Raw) -> Step:
     created = row.get("time_created")
     text = data.get("text") if isinstance(data, dict) else None
     name = row.get("id")
-    # In 1.18.33 nothing but user rows was ever seen.
+    # We have seen only user rows (1.18.33), so only these are read as what they seem to be.
     asked = kind == "user" and isinstance(text, str)
     return Step(
         id=text_of(name),

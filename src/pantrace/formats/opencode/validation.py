@@ -1,4 +1,4 @@
-"""Every place where a recording is not as OpenCode writes it."""
+"""Finds every place where a recording differs from what OpenCode writes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from .usage import NOTE, output_holds_reasoning, take_usage
 def check(row: Any) -> Iterator[Violation]:
     """Violations of one export document, or of one line of a run stream."""
     if not isinstance(row, dict) or not isinstance(row.get("info"), dict):
+        # A line of a run stream, which has no `info`.
         if isinstance(row, dict) and "sessionID" in row:
             yield from _line(row)
             return
@@ -50,7 +51,7 @@ def check(row: Any) -> Iterator[Violation]:
 
 
 def _messages(messages: list[tuple[str, Message]], version: Any, *, infix: bool) -> Iterator[Violation]:
-    """Violations of a session's messages; `infix`: each lies under `info` and `parts`, as in an export."""
+    """Violations of a session's messages. `infix`: each has its own `info` and `parts`, as in an export."""
     names = [info.get("id") for _, (info, _) in messages]
     known: set[Any] = set()
     for place, (info, parts) in messages:
@@ -61,6 +62,7 @@ def _messages(messages: list[tuple[str, Message]], version: Any, *, infix: bool)
             yield error(f"{role!r} is not a role of OpenCode", f"{here}.role")
         else:
             yield from under(here, violations(info, USER if role == "user" else ASSISTANT))
+            # The reader's own doubts about the tokens are worth a warning; a copy, as reading removes the keys.
             usage = take_usage(dict(info), output_holds_reasoning(version))
             if usage is not None and (doubt := usage.extra.get(NAME, {}).get(NOTE)) is not None:
                 yield warning(doubt, f"{here}.tokens")
@@ -70,7 +72,7 @@ def _messages(messages: list[tuple[str, Message]], version: Any, *, infix: bool)
             known.add(name)
         parent = info.get("parentID")
         if isinstance(parent, str) and parent not in names:
-            yield warning(f"answers {parent}, which is not here", f"{here}.parentID")
+            yield warning(f"answers {parent}, which is not in this session", f"{here}.parentID")
         for number, part in enumerate(parts):
             yield from under(f"{place}.parts[{number}]", _part(part, name))
 
@@ -84,7 +86,7 @@ def _part(part: Any, message: Any) -> Iterator[Violation]:
         yield error("must be text", "type")
         return
     if kind not in PARTS:
-        # New versions bring new types: no reason to call a recording broken.
+        # Only a warning: new versions bring new types.
         yield warning(f"{kind!r} is not a known type of part", "type")
         return
     yield from violations(part, PARTS[kind])
@@ -131,6 +133,7 @@ def _database(path: Path) -> Iterator[Violation]:
     with sqlite.reading(path) as connection:
         reader = Database(connection, path, broken.append)
         yield from _sessions(reader, broken)
+        # The reader accepts such sessions as roots; here they are named.
         for name, parent in reader.rows(
             "select id, parent_id from session s where parent_id is not null and not exists"
             " (select 1 from session p where p.id = s.parent_id)"
@@ -139,7 +142,7 @@ def _database(path: Path) -> Iterator[Violation]:
         for (name,) in reader.rows(
             "select distinct session_id from message where session_id not in (select id from session)"
         ):
-            yield error("has messages and no row", f"session {name}")
+            yield error("has messages, but no row in the table session", f"session {name}")
 
 
 def _tree(storage: Path) -> Iterator[Violation]:

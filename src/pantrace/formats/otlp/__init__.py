@@ -1,8 +1,8 @@
-"""OTLP: traces and logs of OpenTelemetry that tell of agents, in many dialects.
+"""OTLP: OpenTelemetry's traces and logs of agents, in many dialects.
 
 Spec: opentelemetry.io/docs/specs/otlp and the GenAI semantic conventions
 Detect: `resourceSpans` or `resourceLogs`, in JSON or protobuf; dumps of spans with trace and span ids.
-Lost: nothing for pantrace, which keeps the rest in an attribute `pantrace`; for others cases, outcomes, branches.
+Lost: nothing for pantrace, which keeps the rest in an attribute `pantrace`; for other tools cases, outcomes, branches.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from .write_spans import Options
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """A file or folder: first which traces are one conversation, then the conversations."""
+    """Open a file or folder. A first pass finds which traces form one conversation, a second one reads them."""
     paths = files_of(path)
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
-    said = {"name": path.name, **header_in(path)}
+    fields = {"name": path.name, **header_in(path)}
     header = msgspec.convert(
-        {key: value for key, value in said.items() if key in RunHeader.__struct_fields__}, RunHeader
+        {key: value for key, value in fields.items() if key in RunHeader.__struct_fields__}, RunHeader
     )
     return with_samples(msgspec.structs.replace(header, source=source), _samples(path, paths, source, on_broken))
 
@@ -52,6 +52,7 @@ def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken)
                 continue
             groups.learn(plain, is_log=kind == "log")
             traces[trace_of(plain)] += 1
+    # A service exports all its spans, and most are about HTTP and databases. A file without any of an agent is refused.
     if not groups.is_told:
         if traces:
             on_broken(
@@ -62,11 +63,12 @@ def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken)
                 )
             )
         return
+    # The number of spans in each conversation tells the second pass when one is complete and need not be held.
     names = groups.names()
     counts: Counter[str] = Counter()
     for trace, count in traces.items():
         counts[names[trace]] += count
-    # The second reading must drop the same repeated spans as the first.
+    # The second pass must drop the same repeated spans as the first, or the counts would not match.
     seen.clear()
     located = (
         each
@@ -83,7 +85,8 @@ def _samples(path: Path, paths: list[Path], source: Source, on_broken: OnBroken)
 
 
 def _is_new(plain: dict[str, object], seen: set[tuple[str, str]]) -> bool:
-    """Whether a span was not seen before: exports are repeated, and folders hold JSON beside protobuf."""
+    """Whether a span is seen for the first time: exporters send spans again, and folders may hold JSON and protobuf of
+    the same spans."""
     key = (str(plain.get("traceId", "")), str(plain.get("spanId", "")))
     if not key[1]:
         return True

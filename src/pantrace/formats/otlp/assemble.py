@@ -1,8 +1,8 @@
 """Assemble the spans of one conversation into a trajectory.
 
-Traces are trees of spans; a trajectory is what one agent went through. Model calls and tools become steps in the order
-of their times; what a tool did with models of its own is a sub-agent, and so is an agent with a conversation of its
-own. An agent that takes over from another goes on in the same trajectory, under its own name.
+Traces are trees of spans; a trajectory is the history of one agent. Model calls and tools become steps, in the order of
+their times. Models below a tool belong to a sub-agent, and so does an agent with a conversation of its own. An agent
+that takes over from another continues the same trajectory, under its own name.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class Built:
 
     trajectory: Trajectory
     spans: list[Span | None]
-    """Of each step."""
+    """The span of each step."""
     loose: list[Span]
-    """Those that are no step."""
+    """Spans that are not steps."""
     children: list[Built] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     silent: int = 0
-    """Model calls of which no words are recorded."""
+    """Model calls that were recorded without text."""
     calls: int = 0
 
 
 @dataclass
 class _Known:
-    """What is known of an agent so far."""
+    """What is known about an agent so far."""
 
     model: str | None = None
     description: str | None = None
@@ -52,7 +52,7 @@ class _Moment:
     at: int
     order: int
     what: str
-    """call, tool; hear and say for what an agent itself was told and answered, conclude for what it answered last."""
+    """call, tool; hear and say: an agent's own input and output; conclude: its final output."""
     span: Span
     agent: str | None
 
@@ -72,13 +72,14 @@ class _Scope:
         self.moments: list[_Moment] = []
         self.loose: list[Span] = []
         self.children: list[tuple[Span, list[Span]]] = []
-        """Tools (or agents) with what they started."""
+        """Tools (or agents), each with the spans that they started."""
         self.inside: set[int] = set()
         self.order = 0
 
     def build(self, roots: list[Span], *, is_child: bool = False) -> Built:
         for root in roots:
             self._walk(root, None, root.told.conversation, is_inside=False)
+        # Spans with equal times keep the order of the tree: the outer one first.
         self.moments.sort(key=lambda each: (each.at, each.order))
         callers: dict[int, str | None] = {}
         traces: dict[str, Span] = {}
@@ -114,13 +115,14 @@ class _Scope:
         )
 
     def _walk(self, span: Span, agent: str | None, conversation: str | None, *, is_inside: bool) -> None:
-        """Walk the spans below; `is_inside`: an agent's span lies around them."""
+        """Walk the spans below. `is_inside`: they are inside an agent's span."""
         told = span.told
         self.order += 1
         if told.kind == "tool":
             below = list(span.below())
             started = [each for each in below if each.told.kind in ("model", "agent")]
             self._note("tool", span, agent)
+            # Without models or agents below it, a tool has only spans of its own work (HTTP, databases): no sub-agent.
             if started:
                 self.children.append((span, span.children))
                 self.inside.update(id(each) for each in below)
@@ -128,11 +130,13 @@ class _Scope:
                 self.loose += below
             return
         own = told.conversation
+        # A handover stays in the conversation; an agent that is called as a tool has one of its own.
         if told.kind == "agent" and is_inside and own and conversation and own != conversation:
             self.children.append((span, [span]))
             self.inside.update(id(each) for each in (span, *span.below()))
             return
         within = list(models_in(span))
+        # Some libraries wrap a model call in another one with the same tokens: only the innermost counts.
         if told.kind == "model" and not within:
             self._note("call", span, told.agent or agent)
         else:
@@ -144,6 +148,7 @@ class _Scope:
             if told.kind == "agent":
                 agent = told.name or agent
                 conversation = own or conversation
+                # The prompt is taken from the agent's span only if its model calls were recorded without text.
                 if all(each.told.heard is None for each in within) and not self._is_told_above(span):
                     self._note("hear", span, agent)
                 self._note("conclude" if within else "say", span, agent, at=span.end)
@@ -152,7 +157,7 @@ class _Scope:
             self._walk(child, agent, conversation, is_inside=is_inside or told.kind == "agent")
 
     def _is_told_above(self, span: Span) -> bool:
-        """Whether an agent around this one states the same prompt."""
+        """Whether an agent around this one has already stated the prompt."""
         return any(each.what == "hear" and each.span.told.heard and span in each.span.below() for each in self.moments)
 
     def _note(self, what: str, span: Span, agent: str | None, at: int | None = None) -> None:
@@ -176,6 +181,7 @@ class _Scope:
             self._describe(agent, told)
             try:
                 callers[id(span)] = self.thread.execute(told, span, agent)
+            # A tool without a name cannot be a call.
             except KeyError:
                 self.loose.append(span)
             return
@@ -192,7 +198,7 @@ class _Scope:
             self.thread.say(told, span, agent, _fields(span))
 
     def _describe(self, agent: str | None, told: SpanContent) -> None:
-        """Add to a declared tool what its own span says of it."""
+        """Complete a declared tool with the description and schema in its own span."""
         known = self.agents.get(agent or UNNAMED)
         tool = known.tools.get(told.name or "") if known is not None else None
         if known is not None and tool is not None:
@@ -212,11 +218,12 @@ class _Scope:
             return
         if known.instructions is None:
             known.instructions = given
+        # Instructions that change during the run; an agent has room for only one text.
         elif not any(each.role == "system" and _says(each, given) for each in self.thread.drafts):
             self.thread.add(Draft("system", [Text(text=given)], agent=agent))
 
     def _name_the_only_one(self) -> None:
-        """Give model calls that hang beside their agent's span its name, if there is only one agent."""
+        """If there is only one agent, give its name to model calls that are outside of its span."""
         named = [name for name in self.agents if name != UNNAMED]
         if len(named) != 1 or UNNAMED not in self.agents:
             return
@@ -249,6 +256,7 @@ class _Scope:
         inner = [span for each in spans for span in (each, *each.below())]
         own = next((span.told.conversation for span in inner if span.told.conversation), None)
         above = starter.told.conversation if starter.told.kind == "tool" else None
+        # A child needs an id of its own: most libraries give it the conversation id of its parent.
         scope = _Scope(own if own and own not in (above, self.name) else starter.id or None)
         built = scope.build(spans, is_child=True)
         built.trajectory = msgspec.structs.replace(built.trajectory, parent=self.name, caller=callers.get(id(starter)))

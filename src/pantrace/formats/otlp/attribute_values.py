@@ -1,7 +1,7 @@
 """Attribute values of OTLP: `AnyValue` objects as plain values, and back.
 
-64-bit integers are texts in OTLP/JSON, bytes are base64. What an object says beyond the convention is odd: the
-attribute is read all the same, and kept as it stood beside it.
+In OTLP/JSON 64-bit integers are text and bytes are base64. An object with more than the convention allows is odd: the
+attribute is read, and its original is kept beside it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 ODD = "odd"
-"""Attributes that are not told as OTLP tells them, as they stood."""
+"""The key for attributes that do not follow OTLP, kept unchanged."""
 BYTES = "bytesValue"
 _SNAKE = {
     "string_value": "stringValue",
@@ -20,11 +20,11 @@ _SNAKE = {
     "kvlist_value": "kvlistValue",
     "bytes_value": BYTES,
 }
-"""Phoenix's API has them so, all but one of them null."""
+"""Phoenix's API writes these names, and all of them, with null for all but one."""
 
 
 def value_from(raw: Any) -> tuple[Any, bool]:
-    """An AnyValue as a plain value, and whether it holds more than that."""
+    """An AnyValue as a plain value, and whether it is odd."""
     if not isinstance(raw, dict):
         return raw, raw is not None
     if raw.keys() & _SNAKE.keys():
@@ -36,7 +36,7 @@ def value_from(raw: Any) -> tuple[Any, bool]:
             return truth, len(raw) > 1
         case {"intValue": int(number)}:
             return number, len(raw) > 1
-        # An int64 has 19 digits at most; Python refuses to make a number of some thousands.
+        # An int64 has at most 19 digits; Python raises an error for a number of some thousands.
         case {"intValue": str(digits)} if len(digits) <= 20 and digits.removeprefix("-").isdecimal():
             return int(digits), len(raw) > 1
         case {"doubleValue": int(number) | float(number)}:
@@ -47,6 +47,7 @@ def value_from(raw: Any) -> tuple[Any, bool]:
         case {"kvlistValue": dict(pairs)}:
             values, odd = attributes_from(pairs.get("values"))
             return values, bool(odd) or len(raw) > 1 or len(pairs) > 1
+        # Kept as an object: as plain text, base64 would be written back as a string.
         case {"bytesValue": str()}:
             return raw, False
     return (raw, True) if raw else (None, False)
@@ -80,6 +81,7 @@ def value_to(value: Any) -> dict[str, Any]:
         return {"boolValue": value}
     if isinstance(value, int):
         # OTLP/JSON writes 64-bit integers as text, as protobuf's JSON does.
+        # A larger integer has no type in OTLP, so it becomes a string.
         return {"intValue": str(value)} if -(1 << 63) <= value < 1 << 63 else {"stringValue": str(value)}
     if isinstance(value, float):
         return {"doubleValue": value}

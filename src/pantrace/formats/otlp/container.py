@@ -19,7 +19,7 @@ from .plain_spans import Kind, Plain, plain_in
 from .request_pieces import LARGE, json_pieces, protobuf_pieces
 
 Located = tuple[tuple[Any, ...], Kind, Plain]
-"""Where it stands, whether it is a span or a log record, and itself."""
+"""Its place, whether it is a span or a log record, and the record itself."""
 
 
 def located_in(path: Path, on_broken: OnBroken) -> Iterator[Located]:
@@ -33,7 +33,8 @@ def located_in(path: Path, on_broken: OnBroken) -> Iterator[Located]:
 
 
 def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
-    """The records of a file. Listeners are told span by span later, when it is known where each belongs."""
+    """The records of a file. Listeners hear of each span later, when it is known which conversation it belongs to."""
+    # By content, as no suffix is agreed on.
     if is_protobuf(files.read_start(path, 1 << 12)):
         with files.map_file(path) as view:
             try:
@@ -41,6 +42,7 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
             except ReadError as error:
                 on_broken(error.at(path=str(path)))
         return
+    # One request may hold the traces of a whole day; decoding it at once needs many times its size in memory.
     if _is_large_document(path):
         with files.map_file(path) as view:
             pieces = json_pieces(view)
@@ -48,8 +50,8 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
                 try:
                     yield from pieces
                 except (ReadError, MsgspecError) as error:
-                    told = error if isinstance(error, ReadError) else ReadError(f"not an export request: {error}")
-                    on_broken(told.at(path=str(path)))
+                    problem = error if isinstance(error, ReadError) else ReadError(f"not an export request: {error}")
+                    on_broken(problem.at(path=str(path)))
                 return
     # Whole requests are not reported to listeners: a request can hold many conversations.
     rows = read_rows(path, on_broken)
@@ -62,16 +64,16 @@ def _rows(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
 
 
 def _is_large_document(path: Path) -> bool:
-    """Whether a file is a large document; one on a single line begins like a file of lines."""
+    """Whether a file is one large document. If it is on a single line, it begins like a file of lines."""
     if path.stat().st_size <= LARGE:
         return False
     return layout_at(path) == "document" or b"\n" not in files.read_start(path, 1 << 16)
 
 
 def _messages(data: memoryview) -> Iterator[tuple[str | None, Any]]:
-    """One export request, or many with their lengths in front, as the collector's file exporter writes them."""
-    # A length in front is four bytes, of which the first is 0 for anything below 16 MB; a request itself begins with a
-    # field's tag.
+    """One export request, or many with length prefixes, as the collector's file exporter writes them."""
+    # A length prefix has four bytes, and the first is 0 for anything below 16 MB; a request begins with a field's tag,
+    # which is never 0.
     if bytes(data[:1]) != b"\0":
         if len(data) > LARGE:
             yield from protobuf_pieces(data, _kind(data[:LARGE]))
@@ -94,8 +96,8 @@ def _kind(data: memoryview) -> str:
 
 
 def _holds_logs(data: memoryview) -> bool:
-    """Whether a message holds logs. They differ from traces only inside: a span's second field is an id of 8 bytes, a
-    record's is a number."""
+    """Whether a message holds logs. Logs and traces differ only inside: the second field of a span is an id of 8 bytes,
+    that of a log record is a number."""
     try:
         found = protobuf.decode(data, "LogsRequest", cut=True)
         records = [
@@ -110,7 +112,7 @@ def _holds_logs(data: memoryview) -> bool:
 
 
 def first_message(start: bytes) -> bytes:
-    """The first request of a file, or as much of it as is there."""
+    """The first request of a file, as far as it is there."""
     if start[:1] != b"\0":
         return start
     return start[4 : 4 + int.from_bytes(start[:4], "big")]
@@ -130,10 +132,12 @@ def is_protobuf(start: bytes) -> bool:
         except (ReadError, ValueError):
             continue
         for resource in found.get(resources, ()):
+            # A file of ours without any span: its header is in the resource.
             if any(each.get("key") == CARRIER for each in resource.get("resource", {}).get("attributes", ())):
                 return True
             for scope in resource.get(scopes, ()):
                 for each in scope.get(inner, ()):
+                    # Many binary files begin like protobuf; a trace id of 16 bytes in this place is no accident.
                     if len(each.get("traceId", "")) == 32:
                         return True
     return False

@@ -1,6 +1,6 @@
-"""A conversation: plain spans and log records that belong together, as a sample.
+"""Turns a conversation, plain spans and log records that belong together, into a sample.
 
-A row of this format is one: `{"name": ..., "spans": [...], "logs": [...]}`.
+A row of this format is one conversation: `{"name": ..., "spans": [...], "logs": [...]}`.
 """
 
 from __future__ import annotations
@@ -54,19 +54,21 @@ def _count_calls(built: Built) -> tuple[int, int]:
 
 
 def _join_records(spans: list[Plain], logs: list[Plain]) -> list[Span]:
-    """Spans with their log records; records of missing spans stand for them."""
+    """Spans with their log records. Records of a span that is missing take its place."""
     by_span: dict[tuple[Any, Any], list[Plain]] = {}
     lonely: list[Plain] = []
     for each in logs:
         place = each.get("traceId"), each.get("spanId")
         if each.get("name") == RESULT and spans and not place[1]:
             place = spans[0].get("traceId"), spans[0].get("spanId")  # a judgement of the whole conversation
+        # A record outside of any span has an empty span id, or one of zeros.
         if isinstance(place[1], str) and place[1].strip("0"):
             by_span.setdefault(place, []).append(each)
         else:
             lonely.append(each)
     found = [Span(each, by_span.pop((each.get("traceId"), each.get("spanId")), ())) for each in spans]
     for (trace, name), records in by_span.items():
+        # Logs may be exported without their spans; the records alone still have the messages.
         begin, end = _times(records)
         plain = {"traceId": trace, "spanId": name, "startTimeUnixNano": begin, "endTimeUnixNano": end}
         found.append(Span({**plain, "resource": records[0].get("resource"), "scope": records[0].get("scope")}, records))

@@ -1,4 +1,4 @@
-"""Flavours: what every way of writing spans must do, and what they share."""
+"""Flavours: the interface of every way of writing spans, and the code that they share."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .span import NAME
 from .write_messages import Message
 
 KEPT = ("gen_ai.provider.name", "gen_ai.response.id", "server.address", "server.port")
-"""Attributes of a span that was read which belong to no dialect: they stand where they stood."""
+"""Attributes that mean the same in every dialect: if a span was read with them, they are written back as they were."""
 
 
 class ModelCall(NamedTuple):
-    """A call of a model, with what it was given."""
+    """A call of a model, with its input."""
 
     step: Step
     given: list[Message]
@@ -26,7 +26,7 @@ class ModelCall(NamedTuple):
     conversation: str
     agent: Agent | None
     is_new: bool
-    """Whether nothing was told yet of the agent and its tools."""
+    """Whether this is the first call of its agent: only then instructions and tools are written."""
 
 
 class Flavour(Protocol):
@@ -38,14 +38,14 @@ class Flavour(Protocol):
         """A turn of an agent."""
 
     def asked(self, span: Plain, given: list[Message], answer: list[Message]) -> None:
-        """What an agent was asked in its turn, and answered in the end."""
+        """What an agent was asked in its turn, and its final answer."""
 
     def model(self, span: Plain, call: ModelCall) -> None: ...
 
     def tool(self, span: Plain, call: ToolCall, result: ToolResult, conversation: str) -> None: ...
 
     def score(self, score: Score) -> Plain | None:
-        """A score as an event; None where there is nothing to tell."""
+        """A score as an event; None if the score has no value."""
 
 
 def fill(span: Plain, name: str, values: dict[str, Any]) -> None:
@@ -62,13 +62,13 @@ def put_error(span: Plain, step: Step) -> None:
     if error is None:
         return
     span["status"] = {"code": 2, **({"message": error.message} if error.message else {})}
-    # The conventions' word for an error without a known type.
+    # `_OTHER` is the conventions' word for an error without a known type.
     span["attributes"]["error.type"] = error.kind or "_OTHER"
     if error.traceback is not None:
         given = {"exception.type": error.kind, "exception.message": error.message}
-        told = present(given)
-        told["exception.stacktrace"] = error.traceback
-        span.setdefault("events", []).append({"name": "exception", "attributes": told})
+        attributes = present(given)
+        attributes["exception.stacktrace"] = error.traceback
+        span.setdefault("events", []).append({"name": "exception", "attributes": attributes})
 
 
 def put_answer(span: Plain, result: ToolResult) -> None:
@@ -82,6 +82,7 @@ def event_of(score: Score) -> Plain | None:
     value = score.value
     given: dict[str, Any] = {"gen_ai.evaluation.name": score.name}
     if isinstance(value, bool):
+        # The conventions have no truth values: a number for tools that plot, a label for people.
         given |= {"gen_ai.evaluation.score.value": float(value), "gen_ai.evaluation.score.label": _verdict(value)}
     elif isinstance(value, (int, float)):
         given["gen_ai.evaluation.score.value"] = float(value)

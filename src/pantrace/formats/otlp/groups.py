@@ -1,8 +1,8 @@
-"""Which traces are one conversation.
+"""Finds which traces are one conversation.
 
-Two turns of a conversation are two traces in every dialect. They belong together when they name the same conversation
-or session; where none is named, when a model call is given what another trace's model has said (a call's id, or a
-question with its answer). Traces that only declare agents belong to the conversation that comes next.
+Two turns of a conversation are two traces in every dialect. They belong together if they name the same conversation or
+session. If none is named, they belong together if the input of a model call contains the output of the other trace
+(a call's id, or a question with its answer). Traces that only declare agents belong to the conversation that follows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .thread import canonical
 
 
 class Groups:
-    """Learns of spans one by one, keeping only a few numbers of each."""
+    """Sees spans one by one, and keeps only a few numbers of each."""
 
     def __init__(self) -> None:
         self._traces: dict[str, _Trace] = {}
@@ -40,7 +40,7 @@ class Groups:
         ends = _Ends()
         waiting: list[str] = []
         last: str | None = None
-        # By time: a conversation can only go on from what was said before.
+        # By time: a conversation can only continue what was said before.
         for trace in sorted(self._traces.values(), key=lambda each: each.start):
             if not trace.is_told:
                 waiting.append(trace.key)
@@ -62,16 +62,16 @@ class Groups:
 
 
 class _Ends:
-    """The last trace of each conversation, as only that can be continued. A trace that continues an earlier one is a
-    conversation of its own: equal questions get equal answers in many."""
+    """The last trace of each conversation: only that can be continued. A trace that seems to continue an earlier one is
+    a separate conversation, as many conversations have the same question and answer."""
 
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
         self._said: dict[bytes, list[tuple[str, str]]] = {}
-        """What was said -> conversations and traces that said it, in their order."""
+        """Mark of a message -> the conversations and traces that have it, in order."""
 
     def of(self, heard: dict[bytes, None]) -> str | None:
-        """The conversation that a model call with this input continues; later messages count first."""
+        """The conversation that a model call with this input continues; the latest messages decide."""
         for mark in reversed(heard):
             listed = self._said.get(mark, [])
             while listed and self._last[listed[-1][0]] != listed[-1][1]:
@@ -108,7 +108,7 @@ class _Trace:
         self._top: tuple[tuple[bool, int], str] | None = None
 
     def learn_record(self, span: Span) -> None:
-        """Learn from a log record of a span, which holds one message of many."""
+        """Learn from a log record of a span, which has one of its messages."""
         told = SpanContent(kind="model")
         with_events(told, span)
         self.start = min(self.start, span.start or 0)
@@ -122,7 +122,7 @@ class _Trace:
         read_span(span)
         told = span.told
         self.is_told = self.is_told or told.kind in ("model", "tool", "agent")
-        # Sub-agents may have conversations of their own: that of the root counts, else that of the first span.
+        # Sub-agents may name another conversation: the root's counts, else that of the first span.
         if told.conversation is not None and (self._top is None or (bool(span.parent), at) < self._top[0]):
             # A root has no parent: False sorts before True.
             self._top = ((bool(span.parent), at), told.conversation)
@@ -131,6 +131,7 @@ class _Trace:
             if at < self._first and heard:
                 self._first = at
                 self.heard = dict.fromkeys(_marks(heard))
+            # With the question, because an answer is marked together with it: "yes" alone would join strangers.
             self.said |= dict.fromkeys(_marks([*heard[-1:], *said]))
 
     @property
@@ -159,4 +160,5 @@ def _marks(messages: Iterable[Message]) -> Iterable[bytes]:
 
 
 def _mark(*words: Any) -> bytes:
+    # Hashes, because texts of all conversations at once would fill the memory.
     return blake2b(canonical(list(words)), digest_size=12).digest()

@@ -1,7 +1,7 @@
-"""Which files are one input.
+"""Finds which files are one input.
 
-A folder of exports is one: collectors write traces and logs to files of their own, and start new files in the middle of
-a trace. A file alone takes the log records beside it along, where their names agree: `x.otlp.json` and
+A folder of exports is one input: collectors write traces and logs to separate files, and start new files in the middle
+of a trace. A single file is read with the log records beside it, if the names match: `x.otlp.json` and
 `x.logs.otlp.json`, `traces.jsonl` and `logs.jsonl`.
 """
 
@@ -23,7 +23,7 @@ def beside(path: Path) -> list[Path]:
     """Log records that belong to a file of spans."""
     if path.is_dir():
         return []
-    # The names that collectors' file exporters are usually given.
+    # The usual names in configurations of collectors' file exporters.
     names = {path.name.replace("traces", "logs"), path.name.replace("spans", "logs")}
     if ".otlp." in path.name and ".logs." not in path.name:
         names.add(path.name.replace(".otlp.", ".logs.otlp."))

@@ -1,7 +1,7 @@
-"""Leftover attributes: what spans say that the trajectory made of them does not, kept so that nothing is dropped.
+"""Leftover attributes: data of spans that their trajectory does not have, kept so that nothing is dropped.
 
-What a dialect has read stays out, unless a word of it is missing in the trajectory: repeated history is told once, and
-history that was told in other words is kept.
+Attributes that a dialect has read are left out, unless a word of them is missing in the trajectory. So repeated history
+is kept once, and history in other words is kept.
 """
 
 from __future__ import annotations
@@ -89,21 +89,22 @@ SHAPE = frozenset(
         "user",
     }
 )
-"""Keys and kinds of messages, in any vendor's words: they say nothing beside what stands under them."""
+"""Keys and types of messages in any vendor's form: they carry no data of their own, only their values do."""
 
 
 def words_of(trajectory: Trajectory) -> set[Any]:
-    """Every word in a trajectory."""
+    """Every text and number in a trajectory."""
     found = set(words_in(to_plain(trajectory))[0])
     found |= {word.strip() for word in found if isinstance(word, str)}
     for word in list(found):
         if isinstance(word, str) and word[:1] in ("{", "["):
+            # A tool's output may be kept as JSON text where a span has the decoded value.
             found.update(words_in(unpacked(word))[0] if not isinstance(unpacked(word), str) else ())
     return found
 
 
 def with_kept(built: Built, words: set[Any]) -> Trajectory:
-    """The trajectory with what its spans say beyond it, at the steps they became; the rest at the trajectory itself."""
+    """The trajectory with the leftovers of its spans: at the steps that they became, or else at the trajectory."""
     resources: list[Plain] = []
     scopes: list[Plain] = []
 
@@ -132,10 +133,12 @@ def _rest(span: Span, words: set[Any], resources: list[Plain], scopes: list[Plai
             continue
         elif key in ("resource", "scope"):
             value = _place_in(value, resources if key == "resource" else scopes)
+        # Nearly every span belongs to the first resource and scope: 0 is left out to keep `extra` small.
         if value not in (None, "", {}, []) and not (value == 0 and key in ("resource", "scope")):
             found[key] = value
     for key, is_log in (("events", False), ("logs", True)):
         events = [event for event in span.events if event.is_log == is_log]
+        # An event that was read is kept as well if a word of it did not reach the trajectory.
         if kept := [event.plain for event in events if not event.taken or not _is_said(event.plain, words)]:
             found[key] = kept
     return found
@@ -157,7 +160,7 @@ def _unsaid_attributes(attributes: Attributes, words: set[Any]) -> dict[str, Any
 
 
 def _is_said(value: Any, words: set[Any]) -> bool:
-    """Whether the trajectory holds every word of a value."""
+    """Whether the trajectory has every text and number of a value."""
     value = unpacked(value)
     if isinstance(value, dict):
         return all(
@@ -167,6 +170,7 @@ def _is_said(value: Any, words: set[Any]) -> bool:
         )
     if isinstance(value, list):
         return all(_is_said(each, words) for each in value)
+    # Too common to prove anything, and nothing is lost without them.
     if value is None or value == "" or isinstance(value, bool):
         return True
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""Messages that models were given and said, in the shape of every vendor whose content spans hold.
+"""Input and output messages of models, in the form of every vendor whose content is found in spans.
 
-Recognised by their shape: parts of the GenAI conventions, messages of OpenAI (chat and Responses), blocks of Anthropic
-and Bedrock, parts of Gemini, messages of LangChain. What nobody knows is kept as it is.
+They are recognised by their shape: parts of the GenAI conventions, messages of OpenAI (chat and Responses), blocks of
+Anthropic and Bedrock, parts of Gemini, messages of LangChain. Anything else is kept as it is.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ def messages_from(value: Any) -> list[Message]:
     """A list of messages, or one; a bare text is the user's."""
     value = unpacked(value)
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
-        # LangChain's callbacks take batches of conversations, also for one.
-        value = value[0]  # LangChain: a batch of one
+        # LangChain's callbacks get batches of conversations, even for a single one.
+        value = value[0]
     listed = value if isinstance(value, list) else [value]
     return [message for each in listed if (message := message_from(each)) is not None]
 
 
 def message_from(raw: Any, role: str = "user") -> Message | None:
-    """One message; None if it says nothing."""
+    """One message; None if it is empty."""
     if isinstance(raw, str):
         return Message(role_of(role), (Text(text=raw),)) if raw else None
     if not isinstance(raw, dict):
         return None
+    # LangChain's `dumpd` and `messages_to_dict`.
     if isinstance(inner := raw.get("kwargs", raw.get("data")), dict) and "content" in inner:
         raw = {"role": inner.get("type") or raw.get("type"), **inner}
     elif isinstance(raw.get("message"), dict):
@@ -50,10 +51,11 @@ def message_from(raw: Any, role: str = "user") -> Message | None:
     if kind in ("function_call", "custom_tool_call", "reasoning", "function_call_output") and "role" not in raw:
         part = _response_item(raw)
         return Message("tool" if isinstance(part, ToolResult) else "assistant", (part,)) if part is not None else None
-    said = raw.get("role") or (kind if kind in _ROLES else None)
-    whose = role_of(said if isinstance(said, str) else role)
+    named = raw.get("role") or (kind if kind in _ROLES else None)
+    whose = role_of(named if isinstance(named, str) else role)
     parts = _parts(raw, whose)
     if parts and all(isinstance(part, ToolResult) for part in parts):
+        # Anthropic and Bedrock put tool results into messages of the user.
         whose = "tool"
     return Message(whose, tuple(parts)) if parts else None
 
@@ -69,6 +71,7 @@ def _parts(raw: dict[str, Any], role: str) -> list[Part]:
     if role == "tool" and "parts" not in raw:
         return _answer(raw, content, call_id if isinstance(call_id, str) else raw.get("id"))
     parts: list[Part] = []
+    # DeepSeek and others put thoughts beside the content.
     for key in ("reasoning_content", "reasoning", "thinking"):
         if isinstance(thought := raw.get(key), str) and thought:
             parts.append(Thinking(text=thought))
@@ -78,6 +81,7 @@ def _parts(raw: dict[str, Any], role: str) -> list[Part]:
     known = {part.id for part in parts if isinstance(part, ToolCall)}
     for each in calls if isinstance(calls, list) else ():
         call = call_from(each)
+        # Some libraries write a call both as a block and in `tool_calls`.
         if call is not None and (call.id is None or call.id not in known):
             parts.append(call)
     if isinstance(single := raw.get("function_call"), dict) and (call := call_from(single)) is not None:
@@ -108,7 +112,7 @@ def _is_result(raw: Any) -> bool:
 
 
 def part_from(raw: Any) -> Part | None:
-    """One block of content; None if it says nothing."""
+    """One block of content; None if it is empty."""
     if raw is None or raw == "":
         return None
     if isinstance(raw, str):
@@ -143,6 +147,7 @@ def part_from(raw: Any) -> Part | None:
             return call_from({"id": call.get("id"), "name": call.get("name"), "arguments": call.get("args")})
         case {"functionResponse": dict(answer)} | {"function_response": dict(answer)}:
             return _result({"id": answer.get("id"), "name": answer.get("name"), "response": answer.get("response")})
+        # Blocks of Bedrock and Gemini have no type. Keys are checked, as any tool's data may have a `text`.
         case {"text": str(text)} if raw.keys() <= {"text", "type", "thought", "thought_signature", "citations"}:
             if raw.get("thought") is True:
                 return Thinking(text=text)
@@ -189,6 +194,7 @@ def call_from(raw: Any) -> ToolCall | None:
 
 def _result(raw: dict[str, Any]) -> ToolResult:
     call_id = next((raw[key] for key in ("id", "tool_use_id", "call_id") if isinstance(raw.get(key), str)), None)
+    # The conventions say `response`, the examples in their documentation `result`.
     given = next((raw[key] for key in ("response", "result", "content", "output") if raw.get(key) is not None), None)
     output = plain_output(given)
     failed = raw.get("is_error") is True or raw.get("outcome") in ("failed", "denied")

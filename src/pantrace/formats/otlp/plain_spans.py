@@ -1,4 +1,4 @@
-"""Plain spans: what every reader of this format works with, whatever file it came from.
+"""Plain spans: the one form that the readers of this format work with, whatever file a span came from.
 
 A plain span is an OTLP span with its attributes as a dictionary, with its resource and its scope. Requests of
 OTLP/JSON, OTLP/protobuf (decoded to the same shape) and the dumps that SDKs and tools write all become plain spans; a
@@ -20,6 +20,7 @@ from .table_rows import is_table_row, spans_of
 Plain = dict[str, Any]
 Kind = Literal["span", "log"]
 
+# Python's SDK, Phoenix and protobuf's own JSON printer write these names.
 _SNAKE = {
     "trace_id": "traceId",
     "span_id": "spanId",
@@ -46,7 +47,7 @@ _TIMES = ("startTimeUnixNano", "endTimeUnixNano", "timeUnixNano", "observedTimeU
 
 
 def plain_in(row: Any) -> Iterator[tuple[Kind, Plain]]:
-    """The spans and log records in one record of a file; ReadError if it is none."""
+    """The spans and log records in one record of a file; ReadError if it is neither."""
     if isinstance(row, list):
         for each in row:
             yield from plain_in(each)
@@ -70,7 +71,7 @@ def plain_in(row: Any) -> Iterator[tuple[Kind, Plain]]:
         for each in (span for listed_span in listed for span in spans_of(listed_span)):
             yield "span", _plain(each, {}, {"request": around} if around else {})
             if isinstance(row.get("data"), dict):
-                around = {}  # MLflow tells there what it knows of the whole trace: once is enough
+                around = {}  # MLflow's `info` is about the whole trace: once is enough
     elif isinstance(inner := row.get("span", row.get("record")), dict):
         around = {key: value for key, value in row.items() if key not in ("span", "record")}
         yield ("span" if "span" in row else "log"), _plain(inner, {}, around)
@@ -88,7 +89,7 @@ def spans_in(row: dict[str, Any]) -> list[Any] | None:
 
 
 def is_span(row: Any) -> bool:
-    """Whether an object is a span as SDKs dump it, or as a table keeps it."""
+    """Whether an object is a span of an SDK's dump, or a row of a table of spans."""
     if is_table_row(row):
         return True
     if not isinstance(row, dict) or not isinstance(row.get("attributes", {}), (dict, list)):
@@ -165,7 +166,7 @@ def _plain(raw: Any, where: Plain, around: Plain) -> Plain:
             found.pop(key)
     for key in _TIMES:
         if isinstance(text := found.get(key), str) and not text.isdecimal():
-            # Phoenix's API and SDK dumps write ISO 8601: what was written is kept beside the number.
+            # Phoenix's API and SDK dumps write ISO 8601, which may be finer than our number: the text is kept, too.
             found[key + " as told"] = text
             seconds = from_iso(text)
             found[key] = None if seconds is None else round(seconds * 1_000_000) * 1000
@@ -200,6 +201,7 @@ def requests_to(spans: list[Plain]) -> dict[str, Any]:
     resources: list[dict[str, Any]] = []
     for span in spans:
         resource, scope = span.get("resource", {}), span.get("scope", {})
+        # Spans of one resource are usually together; comparing with the last one keeps their order.
         if not resources or resources[-1]["was"] != resource:
             resources.append({"was": resource, "resource": _description_to(resource), "scopeSpans": []})
         scopes = resources[-1]["scopeSpans"]
@@ -221,6 +223,7 @@ def _span_to(span: Plain) -> dict[str, Any]:
     row = {key: value for key, value in span.items() if key not in ("resource", "scope")}
     for key in _TIMES:
         if key in row:
+            # OTLP/JSON has 64-bit integers as text.
             row[key] = str(row[key])
     row["attributes"] = attributes_to(span.get("attributes", {}))
     if "events" in row:

@@ -1,8 +1,8 @@
 """OTLP as protobuf: its few messages, decoded to the shape of OTLP/JSON and encoded from it.
 
 Spec: github.com/open-telemetry/opentelemetry-proto, opentelemetry/proto/{trace,logs,common,resource}/v1
-A table of field numbers is all there is: the package `opentelemetry-proto` would bring protobuf's runtime along, and a
-peer test lets it parse what is written here.
+A table of field numbers is enough. The package `opentelemetry-proto` would bring protobuf's runtime as a dependency; a
+peer test uses it to parse what is written here.
 """
 
 from __future__ import annotations
@@ -106,19 +106,21 @@ MESSAGES: dict[str, dict[int, Field]] = {
     "Array": {1: Field("values", "AnyValue", True)},
     "Pairs": {1: Field("values", "KeyValue", True)},
 }
-"""AnyValue is a choice: its fields are written even when they are empty."""
+"""AnyValue is a `oneof`: its field is written even if it is empty, or the value would be lost."""
+# Each level is a call of `decode`: hostile nesting must not exhaust Python's stack.
 DEEPEST = 200
 
 
 def decode(data: bytes | memoryview, message: str, *, cut: bool = False, depth: int = 0) -> dict[str, Any]:
-    """A message as the object that OTLP/JSON has for it; ReadError if it is not one. `cut`: only its beginning is
-    there, and what is complete of it is wanted."""
+    """A message as the object of OTLP/JSON; ReadError if it is not one. `cut`: `data` is only the beginning of the
+    message, and its complete fields are wanted."""
     found: dict[str, Any] = {}
     if depth > DEEPEST:
         raise ReadError(f"nested deeper than {DEEPEST} levels")
     for number, wire, value in fields(memoryview(data), cut=cut):
         field = MESSAGES[message].get(number)
         if field is None:
+            # A newer version of OTLP: kept, as unread values are reported and not dropped.
             found.setdefault(f"field {number}", []).append(value if isinstance(value, int) else bytes(value).hex())
             continue
         if field.kind in MESSAGES:
@@ -160,6 +162,7 @@ def fields(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, A
             if cut:
                 return
             raise ReadError("the message is cut off", remedy="the file is damaged or still being written") from None
+        # Field numbers begin at 1.
         if tag >> 3 == 0:
             raise ReadError("not protobuf", place=f"byte {place}")
         yield tag >> 3, wire, value
@@ -174,7 +177,7 @@ def _varint(data: memoryview, place: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, place
         shift += 7
-        # More than ten bytes are no 64-bit number.
+        # A 64-bit number has at most ten bytes.
         if shift > 63:
             raise ReadError("not protobuf", place=f"byte {place}")
 
@@ -187,6 +190,7 @@ def _scalar(field: Field, wire: int, value: Any) -> Any:
         raise ReadError(f"{field.name} is not of its type")
     match field.kind:
         case "text":
+            # Bytes that are not UTF-8 must not stop the reading.
             return bytes(value).decode("utf-8", "surrogateescape")
         case "id":
             return bytes(value).hex()
@@ -211,6 +215,7 @@ def encode(row: dict[str, Any], message: str) -> bytes:
     for number, field in MESSAGES[message].items():
         value = row.get(field.name)
         for each in (value or ()) if field.many else (value,):
+            # proto3 leaves out default values.
             if each is None or (not always and not field.many and each in ("", 0, "0", False)):
                 continue
             if field.kind in MESSAGES:

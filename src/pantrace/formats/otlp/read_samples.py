@@ -1,7 +1,7 @@
-"""Samples made of spans as they come.
+"""Makes samples from a stream of spans.
 
-Files are read twice: first to learn which traces are one conversation and how many spans each has, then to make samples
-of them. Only conversations that are still open are held in memory.
+Files are read twice: first to find which traces are one conversation and how many spans each has, then to make samples.
+Only unfinished conversations are held in memory.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from .span import NAME, unpacked
 def samples_from(
     located: Iterable[Located], names: dict[str, str], counts: Counter[str]
 ) -> Iterator[Sample | ReadError]:
-    """Samples of spans as they come; `counts` says how many spans and records each conversation has."""
+    """Samples from a stream of spans; `counts` is the number of spans and records of each conversation."""
     open_: dict[str, dict[str, Any]] = {}
     places: dict[str, list[tuple[Any, Plain]]] = {}
     left = Counter(counts)
     for place, kind, plain in located:
         name = names[trace_of(plain)]
+        # Spans of several conversations are mixed in a file, as they were exported.
         row = open_.setdefault(name, {"name": name, "spans": [], "logs": []})
         row["spans" if kind == "span" else "logs"].append(plain)
         places.setdefault(name, []).append((place, plain))
-        # Counted in the first reading: a conversation is made as soon as its last span has come.
+        # Counted in the first pass: a conversation is complete as soon as its last span has come.
         left[name] -= 1
         if not left[name]:
             try:
@@ -55,7 +56,7 @@ _FLAT = re.compile(r"(.*?)\.\d+\.(?:.*\.)?([^.]+)")
 
 
 def _show(listed: list[tuple[Any, Plain]], sample: Sample) -> None:
-    """Tell the listener what was read; JSON inside texts as its value, unless the text itself was kept."""
+    """Report what was read to the listener. JSON text is reported as its value, unless the text itself was kept."""
     if (tell := listener()) is None:
         return
     kept = {word for word in words_in(to_plain(sample))[0] if isinstance(word, str)}
@@ -67,6 +68,7 @@ def _plain_value(value: Any, kept: set[str]) -> Any:
     if isinstance(value, dict):
         found: dict[str, Any] = {}
         for key, each in value.items():
+            # Otherwise every index would be reported as an unread key of its own.
             if (flat := _FLAT.fullmatch(key)) is not None:
                 found.setdefault(flat[1], []).append({flat[2]: _plain_value(each, kept)})
             else:
@@ -78,7 +80,7 @@ def _plain_value(value: Any, kept: set[str]) -> Any:
 
 
 def with_corner(row: dict[str, Any]) -> dict[str, Any]:
-    """A conversation that pantrace wrote, with the data its spans carry moved to its own corner."""
+    """A conversation that pantrace wrote, with the data in its spans' `pantrace` attributes moved to the row's key."""
     for number, span in enumerate(row["spans"]):
         attributes = span.get("attributes") or {}
         if isinstance(attributes.get(CARRIER), str):

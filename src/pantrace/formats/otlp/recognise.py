@@ -1,4 +1,4 @@
-"""Whether an input is OTLP, and which dialect its first spans use."""
+"""Recognises OTLP, and the dialect of its first spans."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def detect(head: Head) -> str | None:
         return f"protobuf {_dialect(_cut(head.data))}".strip()
     if head.kind != "json":
         return None
+    # Not only the first: a file may begin with records that we do not know.
     for record in head.records[:8]:
         if _is_ours(record):
             return _dialect(head.records)
@@ -40,6 +41,7 @@ def _is_ours(record: Any) -> bool:
         return all(isinstance(record[key], list) for key in keys)
     if spans_in(record):
         return True
+    # ADK's development server wraps each span or record with its scope.
     if isinstance(inner := record.get("span", record.get("record")), dict) and isinstance(record.get("scope"), dict):
         return "attributes" in inner and bool({"trace_id", "traceId"} & inner.keys())
     return is_span(record)
@@ -53,6 +55,7 @@ def _dialect(records: Any) -> str:
                 return OURS
             if (found := dialect_of(Span(plain))) is not None:
                 return found
+    # The beginning of a file may be cut off anywhere; the dialect is only information, so it stays unknown.
     except (ReadError, AttributeError, TypeError):
         pass
     return ""
@@ -66,7 +69,7 @@ def _cut(data: bytes) -> Any:
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Files of a folder that are OTLP by name and content; log records only count beside spans."""
+    """Files of a folder that are OTLP by name and content; log records count only next to spans."""
     try:
         listed = sorted(each for each in folder.iterdir() if _is_named(each))
         spans = [each for each in listed if any(hint in each.name.lower() for hint in _HINTS) and _is_detected(each)]

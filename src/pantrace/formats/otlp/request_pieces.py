@@ -1,7 +1,7 @@
-"""A large export request in small pieces, so that nobody holds all of it in memory.
+"""Reads a large export request in small pieces, so that it is never in memory as a whole.
 
-One document, or one message of protobuf, may be all that a collector has seen in a day; decoded at once it takes six
-times its bytes. The file is mapped, not read; of each piece only the spans that it holds are decoded.
+One document, or one protobuf message, may be everything that a collector has seen in a day; decoded at once it needs
+six times its size. The file is mapped, not read, and only the spans of one piece are decoded at a time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from pantrace.wire.limits import TooLarge, limits
 from . import protobuf
 
 LARGE = 4_000_000
-"""Bytes of a file from which on it is read in pieces. Smaller ones are decoded at once, which tells more of what is
-wrong with them."""
+"""Files of more bytes are read in pieces. Smaller ones are decoded at once, which gives better error messages."""
 _PIECE = 250_000
-"""Bytes of spans that are decoded together: they share their resource and their scope."""
+"""Bytes of spans that are decoded together; they share their resource and scope."""
 _object = typed_decoder(dict[str, msgspec.Raw])
 _array = typed_decoder(list[msgspec.Raw])
 _LISTS = re.compile(rb'"resource_?(?:[sS]pans|[lL]ogs)"\s*:')
@@ -31,15 +30,15 @@ _LOGS = {"resourceLogs": ("scopeLogs", "logRecords"), "resource_logs": ("scope_l
 
 
 def json_pieces(view: memoryview) -> Iterator[tuple[str, Any]] | None:
-    """The document as requests with a few spans each; None if it has to be decoded at once: it is no request, is
-    damaged, or has a key twice, of which only one would be seen here."""
+    """The document as requests with a few spans each. None if it must be decoded at once: it is not a request, it is
+    damaged, or it repeats a key, of which only one would be seen here."""
     keys = [match.group() for match in _LISTS.finditer(view)]
     try:
         whole = _object(view)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     found = [key for key in whole if key in _SPANS or key in _LOGS]
-    # The same key inside a text would also be counted: then it is decoded at once, which is merely slower.
+    # A text that contains such a key is counted, too; then the document is decoded at once, which is only slower.
     return _pieces(whole, found) if found and len(keys) == len(found) else None
 
 
@@ -71,6 +70,7 @@ def _in_batches(raws: list[msgspec.Raw]) -> Iterator[tuple[int, list[Any]]]:
     size, first = 0, 1
     for number, raw in enumerate(raws, 1):
         length = len(memoryview(raw))
+        # A single span cannot be split, so this is where the limit on records applies.
         if length > limits().record:
             raise TooLarge.record("a span")
         if few and size + length > _PIECE:
@@ -83,7 +83,7 @@ def _in_batches(raws: list[msgspec.Raw]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def protobuf_pieces(view: memoryview, message: str) -> Iterator[tuple[str, Any]]:
-    """Each resource of a message as a message of its own, which is also how they are joined."""
+    """Each resource of a message as a separate message: protobuf messages are split and joined in just this way."""
     for number, (field, _, value) in enumerate(protobuf.fields(view), 1):
         if field != 1 or not isinstance(value, memoryview):
             raise ReadError("not an export request", place=f"field {field}")

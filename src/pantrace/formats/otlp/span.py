@@ -1,4 +1,4 @@
-"""A span while it is read, and what its dialect makes of it."""
+"""A span while it is read, and the content that its dialect finds in it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Message:
 
 @dataclass
 class SpanContent:
-    """What one span says. None means that it does not say; an empty list, that there was nothing."""
+    """The content of one span. None means that it is not recorded; an empty list, that there was nothing."""
 
     kind: Kind = "other"
     name: str | None = None
-    """Of the agent or the tool."""
+    """The name of the agent or the tool."""
     agent: str | None = None
-    """The agent on whose behalf a model was asked."""
+    """The agent that called the model."""
     description: str | None = None
     conversation: str | None = None
     heard: list[Message] | None = None
-    """What the model or the agent was given, earlier turns included."""
+    """The input of the model or agent, including earlier turns."""
     said: list[Message] | None = None
     instructions: str | None = None
     tools: tuple[Tool, ...] | None = None
@@ -54,7 +54,7 @@ class SpanContent:
     arguments: Any = None
     output: Any = None
     schema: Any = None
-    """Of a tool's arguments, where its own span tells it."""
+    """The schema of a tool's arguments, if its own span has it."""
     error: StepError | None = None
     failed: bool = False
     scores: list[Score] = field(default_factory=list)
@@ -68,6 +68,7 @@ class Attributes:
 
     def __init__(self, values: dict[str, Any]):
         self.values = values
+        # What no dialect asked for is kept in `extra` (see `leftover_attributes`).
         self.taken: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
@@ -98,6 +99,7 @@ class Attributes:
         """The first of these that is a number of tokens: whole, and not negative."""
         for key in keys:
             value = self.values.get(key)
+            # Some exporters write whole numbers as doubles.
             if isinstance(value, float) and value.is_integer():
                 value = int(value)
             if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
@@ -122,6 +124,7 @@ class Attributes:
                 *path, last = key[len(prefix) + 1 :].split(".")
                 for step in path:
                     below = inner.setdefault(step, {})
+                    # A broken export may use one key both for a value and for a level.
                     inner = below if isinstance(below, dict) else inner
                 inner[last] = value
         lists = _lists(found)
@@ -138,6 +141,7 @@ def _lists(value: Any) -> Any:
 
 def unpacked(value: Any) -> Any:
     """The value of a JSON text; any other value as it is."""
+    # Only objects and lists: a text such as "12" or "true" may be somebody's answer.
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return decode(value.encode("utf-8", "surrogatepass"))
@@ -197,7 +201,7 @@ class Span:
         return None if self.end is None else self.end / 1_000_000_000
 
     def below(self) -> Iterable[Span]:
-        """All spans under it."""
+        """All spans below it."""
         for child in self.children:
             yield child
             yield from child.below()
@@ -211,5 +215,5 @@ def nanoseconds(value: Any) -> int | None:
     """A time in nanoseconds; None for 0, which means that there is none."""
     if isinstance(value, str) and value.isdecimal() and len(value) <= 20:
         value = int(value)
-    # A field of 64 bits: what is larger is no moment.
+    # OTLP's times have 64 bits: a larger number is not a time.
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**64 else None

@@ -1,4 +1,4 @@
-"""The tree of spans: read by their dialects, each below the one it belongs to."""
+"""Builds the tree of spans: each is read by its dialect and put below its parent."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def trees(spans: list[Span]) -> list[Span]:
     roots = []
     for span in spans:
         above = by_id.get((span.trace, span.parent)) if span.parent and span.parent != span.id else None
+        # A span whose parent was not recorded must not disappear.
         if above is None or _is_below(above, span, by_id):
             roots.append(span)
         else:
@@ -26,7 +27,7 @@ def trees(spans: list[Span]) -> list[Span]:
 
 
 def _is_below(above: Span, span: Span, by_id: dict[tuple[str, str], Span]) -> bool:
-    """Whether a span's parent is its own descendant, as in broken files."""
+    """Whether a span's parent is its own descendant, as in a broken file."""
     seen = set()
     found: Span | None = above
     while found is not None and found.id not in seen:
@@ -51,7 +52,7 @@ def read_trees(spans: list[Span]) -> list[Span]:
 
 
 def _adopt_agents(roots: list[Span]) -> list[Span]:
-    """Move agents below the tools that started them; some libraries hang them on the trace's root instead."""
+    """Move agents below the tools that started them; some libraries put them below the trace's root instead."""
     for root in roots:
         everything = [root, *root.below()]
         tools = [span for span in everything if span.told.kind == "tool" and span.told.arguments]
@@ -67,7 +68,7 @@ def _adopt_agents(roots: list[Span]) -> list[Span]:
 
 
 def _starts(tool: Span, agent: Span) -> bool:
-    """Whether a tool was given an agent's first prompt, and ran as long as the agent did."""
+    """Whether a tool got the agent's first prompt as an argument, and was running all the time the agent ran."""
     if not tool.start or not tool.end or not agent.start or not agent.end:
         return False
     if not tool.start <= agent.start <= agent.end <= tool.end or tool in agent.below():
@@ -91,10 +92,11 @@ def models_in(span: Span) -> Iterator[Span]:
 
 
 def hand_down(told: SpanContent, calls: list[Span]) -> None:
-    """Give the inner of two nested model calls what only the outer one says: they are the same call."""
+    """Give the inner of two nested model calls the content that only the outer one has: they are the same call."""
     for each in calls:
         if each.told.heard is None:
             each.told.heard = told.heard
+    # With several inner calls, nothing says which of them the answer and the tokens belong to.
     if len(calls) == 1:
         inner = calls[0].told
         inner.said = told.said if inner.said is None else inner.said

@@ -1,8 +1,8 @@
-"""Rows of a table of spans as spans.
+"""Reads rows of a table of spans.
 
-The collector's exporter for ClickHouse keeps a span as a row of `otel_traces`: `SpanName`, `SpanAttributes` (all of
-them texts), `Timestamp` with `Duration`, events as columns. People dump these rows as they are (JSONEachRow), or with
-keys in snake_case and the children inside their parents, as the TRAIL benchmark does.
+The collector's exporter for ClickHouse stores a span as a row of `otel_traces`: `SpanName`, `SpanAttributes` (all of
+them text), `Timestamp` with `Duration`, events as columns. Such rows are dumped as they are (JSONEachRow), or with keys
+in snake_case and children inside their parents, as in the TRAIL benchmark.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ _KEYS = {
 _TIME, _LENGTH = ("Timestamp", "timestamp"), ("Duration", "duration")
 _STATUS = {"ok": 1, "error": 2, "status_code_ok": 1, "status_code_error": 2}
 _COUNTS = ("llm.token_count.", "gen_ai.usage.", "llm.usage.")
+# TRAIL has durations in ISO 8601, ClickHouse as nanoseconds.
 _LONG = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 _DIGITS = re.compile(r"(?<=\.)(\d{6})\d+")
 
 
 def is_table_row(row: Any) -> bool:
-    """Whether an object is a span as a table keeps it."""
+    """Whether an object is a row of a table of spans."""
     if not isinstance(row, dict):
         return False
     attributes = row.get("SpanAttributes", row.get("span_attributes"))
@@ -45,7 +46,7 @@ def is_table_row(row: Any) -> bool:
 
 
 def spans_of(row: Any) -> Iterator[Any]:
-    """The span that a row of a table is, with those inside it; anything else as it is."""
+    """The span of a row, and the spans inside it; anything else is returned as it is."""
     if not is_table_row(row):
         yield row
         return
@@ -68,6 +69,7 @@ def _span(row: dict[str, Any]) -> dict[str, Any]:
         found["endTimeUnixNano"] = None if length is None else begin + length
     code = found.pop("StatusCode", found.pop("status_code", None))
     message = found.pop("StatusMessage", found.pop("status_message", None))
+    # The table has words, OTLP numbers.
     found["status"] = {"code": _STATUS.get(str(code).lower(), 0), **({"message": message} if message else {})}
     resource = found.pop("ResourceAttributes", found.pop("resource_attributes", None))
     scope = found.pop("ScopeName", found.pop("scope_name", None))
@@ -76,6 +78,7 @@ def _span(row: dict[str, Any]) -> dict[str, Any]:
     found["scope"] = {"name": scope or "", **({"version": version} if version else {})}
     columns = [found.pop(f"Events.{name}", None) for name in ("Timestamp", "Name", "Attributes")]
     if all(isinstance(column, list) for column in columns):
+        # ClickHouse stores nested data as one column for each field.
         found["events"] = [_event(*each) for each in zip(*columns, strict=False)]
     elif isinstance(events := found.get("events"), list):
         found["events"] = [
@@ -88,7 +91,7 @@ def _span(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counted(key: str, value: Any) -> Any:
-    """Tokens are numbers, also where a table has texts only."""
+    """Token counts as numbers: a table has only text."""
     is_count = isinstance(value, str) and key.startswith(_COUNTS) and value.isdecimal() and len(value) <= 20
     return int(value) if is_count else value
 
@@ -98,7 +101,7 @@ def _event(at: Any, name: Any, attributes: Any) -> dict[str, Any]:
 
 
 def _moment(value: Any) -> int | None:
-    """Nanoseconds; ClickHouse writes nine digits behind the second, a space for the T, and no zone for UTC."""
+    """A time in nanoseconds; ClickHouse writes nine digits after the second, a space for the T, and no zone for UTC."""
     if not isinstance(value, str):
         return None
     text = _DIGITS.sub(r"\1", value.replace(" ", "T", 1))

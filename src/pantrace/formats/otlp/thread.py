@@ -1,8 +1,8 @@
-"""The steps of one trajectory, made from its spans one after another.
+"""Builds the steps of one trajectory from its spans, one after another.
 
-Every model call repeats the conversation so far. What was told before is recognised, piece by piece (a call by its id,
-a text by its words), and told once; what is new becomes steps. So it does not matter how a dialect cuts messages, nor
-whether it tells the history at all.
+Every model call repeats the conversation so far. Repeated parts are recognised one by one (a call by its id, a text by
+its words) and kept once; new ones become steps. So it does not matter how a dialect splits messages, nor whether it
+records the history at all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Draft:
     kind: Kind = "message"
     invocation: str | None = None
     recorded: bool = True
-    """Whether the recording holds what was said; calls may be known from the spans of their tools all the same."""
+    """Whether the text was recorded. Calls may be known from the spans of their tools even if it was not."""
     fields: dict[str, Any] = field(default_factory=dict)
 
 
@@ -43,7 +43,7 @@ class _Item:
 
 
 def canonical(value: Any) -> bytes:
-    """A value for comparison: JSON inside texts is decoded."""
+    """A value in a form that can be compared: JSON text is decoded, keys are sorted."""
     return encode(_sort_keys(unpacked(value)))
 
 
@@ -57,12 +57,14 @@ def keys_of(part: Part, role: str) -> list[tuple[Any, ...]]:
     """Keys by which a part is recognised when it is repeated, the surest first."""
     match part:
         case Text():
+            # Libraries add or strip white space when they repeat a text.
             return [("text", role, part.text.strip())] if part.text.strip() else []
         case Thinking():
             return [("thinking", part.text)] if part.text else []
         case ToolCall():
-            told = ("call", part.name, canonical(part.arguments if part.arguments is not None else {}))
-            return [("call id", part.id), told] if part.id else [told]
+            content = ("call", part.name, canonical(part.arguments if part.arguments is not None else {}))
+            # Name and arguments as well: some libraries give a repeated call another id (`fc_...` for `call_...`).
+            return [("call id", part.id), content] if part.id else [content]
         case ToolResult():
             output = ("result", canonical(part.output))
             return [("result id", part.call_id)] if part.call_id else [output]
@@ -80,11 +82,11 @@ class Thread:
         self.drafts: list[Draft] = []
         self.invocation: str | None = None
         self.calls: dict[str, Draft] = {}
-        """Which step asked for a call, by the call's id."""
+        """The step that made a call, by the call's id."""
         self._items: list[_Item] = []
         self._places: dict[tuple[Any, ...], list[int]] = {}
         self._executed: set[int] = set()
-        """Python ids of calls whose tools have spans."""
+        """Python ids of the calls whose tools have spans."""
 
     def add(self, draft: Draft) -> Draft:
         draft.invocation = self.invocation
@@ -102,7 +104,7 @@ class Thread:
             self.calls.setdefault(part.id, draft)
 
     def hear(self, messages: list[Message], span: Span, agent: str | None) -> list[str]:
-        """Add what a model was given, as far as it is new; returns the system messages for the caller."""
+        """Add the new part of a model's input; returns the system messages for the caller."""
         seen: set[int] = set()
         pointer = 0
         new: list[tuple[int, Message, list[Part]]] = []
@@ -132,17 +134,17 @@ class Thread:
         for key in keys_of(part, _ROLES[role]):
             places = [place for place in self._places.get(key, ()) if place not in seen]
             if places:
-                # History is repeated in order: a text that occurs twice is first looked for behind the last match.
+                # History is repeated in order, so a text that occurs twice is first looked for after the last match.
                 return next((place for place in places if place >= pointer), places[0])
         return None
 
     def _complete(self, item: _Item, again: Part) -> None:
-        """Complete a part that is told again: a tool's span without its answer, a call without arguments."""
+        """Complete a part that is repeated: a tool's span may lack its answer, a call its arguments."""
         part = item.draft.parts[item.place]
         if isinstance(part, ToolCall) and isinstance(again, ToolCall) and part.arguments is None:
             item.draft.parts[item.place] = msgspec.structs.replace(part, arguments=again.arguments)
         elif isinstance(part, ToolResult) and isinstance(again, ToolResult) and again.output is not None:
-            # What the model saw counts; what the tool's span says in other words is kept with the span.
+            # What the model saw counts; if the tool's span has another text, that is kept with the span.
             item.draft.parts[item.place] = msgspec.structs.replace(
                 part,
                 output=again.output,
@@ -154,12 +156,13 @@ class Thread:
     def _hear_new(self, message: Message, parts: list[Part], span: Span, agent: str | None, *, is_old: bool) -> None:
         role = _ROLES[message.role]
         if role == "agent":
+            # The answer of a model call whose span has no text shows up in the input of the next call.
             silent = next((each for each in reversed(self.drafts) if each.role == "agent" and each.span), None)
             if silent is not None and not silent.recorded:
                 self._fill(silent, parts)
                 return
             known = any(each.role == "agent" and each.span is not None for each in self.drafts)
-            # No span made this answer: where others have spans, it was part of the prompt.
+            # No span produced this answer. If other answers have spans, it was part of the prompt (an example).
             self.add(Draft(role, parts, agent=agent, kind="synthetic" if known else "message"))
             return
         if role == "tool" or all(isinstance(part, ToolResult) for part in parts):
@@ -168,6 +171,7 @@ class Thread:
                     part = msgspec.structs.replace(part, name=self._name_of(part.call_id))
                 self.add(Draft("tool", [part], agent=agent))
             return
+        # A user's message before parts that are already known was inserted by the framework.
         inserted = message.synthetic or (is_old and bool(self.drafts)) or self._is_busy()
         self.add(Draft(role, parts, kind="synthetic" if inserted else "message"))
 
@@ -177,16 +181,17 @@ class Thread:
         return calls[0].name if calls else None
 
     def _is_busy(self) -> bool:
-        """Whether the agent is between a call and its reaction to the answer; nobody prompts then."""
+        """Whether the agent has called a tool and not yet answered: no user writes at that moment."""
         last = next((each for each in reversed(self.drafts) if each.kind == "message"), None)
         if last is None or last.role == "user":
             return False
         return last.role == "tool" or any(isinstance(part, ToolCall) for part in last.parts)
 
     def _fill(self, draft: Draft, parts: list[Part]) -> None:
-        """Fill in the words of a model call whose span lacks them, found in the next call's input."""
+        """Fill in the answer of a model call whose span lacks it, from the next call's input."""
         known = {part.name for part in draft.parts if isinstance(part, ToolCall)}
         for part in parts:
+            # Already known from the span of its tool.
             if isinstance(part, ToolCall) and part.id is None and part.name in known:
                 continue
             draft.parts.append(part)
@@ -194,12 +199,12 @@ class Thread:
         draft.recorded = True
 
     def say(self, told: SpanContent, span: Span, agent: str | None, fields: dict[str, Any]) -> Draft:
-        """Add what a model answered."""
+        """Add a model's answer."""
         parts = [part for message in told.said or () for part in message.parts]
         return self.add(Draft("agent", parts, span, agent, recorded=told.said is not None, fields=fields))
 
     def conclude(self, told: SpanContent, agent: str | None) -> None:
-        """Add what an agent answered in the end if its last model call does not say it, and tool answers that have no
+        """Add an agent's final answer if its last model call was recorded without text, and tool results that have no
         span and were given to no model: Agent Framework records a handover only here."""
         said = [part for message in told.said or () for part in message.parts]
         for result in [part for part in said if isinstance(part, ToolResult)]:
@@ -212,13 +217,13 @@ class Thread:
             self._fill(last, words)
 
     def has_said(self, told: SpanContent) -> bool:
-        """Whether all of it was told before."""
+        """Whether all of this output is already known."""
         parts = [part for message in told.said or () for part in message.parts]
         return all(any(key in self._places for key in keys_of(part, "agent")) for part in parts)
 
     def execute(self, told: SpanContent, span: Span, agent: str | None) -> str | None:
-        """Add a tool's execution; returns the id of its call, or None. The call is found or, if no model's words are
-        recorded, made from this. KeyError if nobody asked for the tool."""
+        """Add a tool's execution; returns the id of its call, or None. The call is looked up or, if the model's answer
+        was not recorded, made from the tool's span. KeyError if no model called the tool."""
         call = self._call(told, span, agent)
         self._executed.add(id(call))
         error = told.error
@@ -265,6 +270,7 @@ class Thread:
         ]
         if told.call_id is None or not any(part.id for _, _, part in open_):
             wanted = canonical(told.arguments if told.arguments is not None else {})
+            # Without ids: equal arguments first, as parallel calls of one tool differ in nothing else.
             alike = [each for each in open_ if each[2].name == name]
             for each, place, part in alike:
                 if canonical(part.arguments if part.arguments is not None else {}) == wanted:
@@ -273,11 +279,12 @@ class Thread:
                 return self._with_arguments(alike[0][0], alike[0][1], told)
         last = next((each for each in reversed(self.drafts) if each.role == "agent"), None)
         if last is not None and last.recorded and last.span is not None:
-            # A handover has a span of its own, under another name than the call that asked for it.
+            # A handover has its own span, whose name is not that of the call.
             for each, place, part in open_:
                 if each is last and not any(True for _ in self._answers(part.id or "")):
                     return self._with_arguments(each, place, told)
             if any(isinstance(part, ToolCall) for part in last.parts):
+                # The model's calls are all recorded and this is none of them: the program ran the tool by itself.
                 raise KeyError(name)
         call = ToolCall(id=told.call_id, name=name, arguments=told.arguments)
         if last is None or self.drafts[-1].role == "user" or (last.span is None and self._is_later(span)):
@@ -287,12 +294,12 @@ class Thread:
         return call
 
     def _is_later(self, span: Span) -> bool:
-        """Whether a tool began after the one before had ended, so that its call was another answer of the model."""
+        """Whether a tool began after the previous one had ended, so that a model must have answered in between."""
         ended = self.drafts[-1].fields.get("ended")
         return ended is not None and span.at is not None and ended <= span.at
 
     def _with_arguments(self, draft: Draft, place: int, told: SpanContent) -> ToolCall:
-        """A call with the arguments that its tool got, if it has none itself."""
+        """A call with the arguments from its tool's span, if it has none itself."""
         call = draft.parts[place]
         assert isinstance(call, ToolCall)
         if call.arguments is None and told.arguments is not None:

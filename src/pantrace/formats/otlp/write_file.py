@@ -1,4 +1,4 @@
-"""Writing files: conversations as export requests, in JSON or protobuf."""
+"""Writes conversations as export requests, in JSON or protobuf."""
 
 from __future__ import annotations
 
@@ -26,18 +26,16 @@ LINES = (".jsonl", ".ndjson")
 
 
 def save(header: RunHeader, rows: Iterable[Row], target: Path, options: Any) -> None:
-    """Write one request per conversation: one per line in `.jsonl`, else joined in one request.
-
-    Requests of protobuf join by standing behind each other."""
+    """Write one request per conversation: one on each line of `.jsonl`, else all joined into one request."""
     suffix = files.bare_suffix(target)
     kind = "protobuf" if suffix in PROTOBUF else "lines" if suffix in LINES else "document"
     with writing(target) as file:
         if kind == "document":
-            # A first line that is not an object: whoever looks at the beginning only takes it for no JSON Lines.
+            # The first line is not a complete object, so that the file is not taken for JSON Lines.
             file.write(b'{\n"resourceSpans":[')
         for number, request in enumerate(_requests(header, rows)):
             if kind == "protobuf":
-                # Protobuf merges repeated fields of concatenated messages, so this is one request.
+                # Protobuf joins the repeated fields of concatenated messages, so the file is one request.
                 file.write(protobuf.encode(request, "Request"))
             elif kind == "lines":
                 file.write(encode(request) + b"\n")
@@ -49,25 +47,26 @@ def save(header: RunHeader, rows: Iterable[Row], target: Path, options: Any) -> 
 
 
 def _requests(header: RunHeader, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
-    """The header first, as a resource without spans, unless nothing may be kept for pantrace."""
-    said = {key: value for key, value in to_plain(header).items() if key != "source"}
+    """The header first, as a resource without spans; with `--no-carry` it is left out."""
+    fields = {key: value for key, value in to_plain(header).items() if key != "source"}
     first = True
     for row in rows:
-        if first and said and may_carry():
-            yield _header(said)
+        if first and fields and may_carry():
+            yield _header(fields)
         first = False
         yield requests_to(_spans(row.value))
     if first:
-        yield _header(said)
+        # An empty file would not be recognised as OTLP.
+        yield _header(fields)
 
 
-def _header(said: dict[str, Any]) -> dict[str, Any]:
-    carried = encode(said).decode("utf-8", "surrogatepass")
+def _header(fields: dict[str, Any]) -> dict[str, Any]:
+    carried = encode(fields).decode("utf-8", "surrogatepass")
     return {"resourceSpans": [{"resource": {"attributes": attributes_to({CARRIER: carried})}, "scopeSpans": []}]}
 
 
 def header_in(path: Path) -> dict[str, Any]:
-    """What a file of pantrace says about its run; empty for any other."""
+    """The run's header in a file that pantrace wrote; empty for any other file."""
     if path.is_dir():
         return {}
     head = Head(path)
@@ -82,8 +81,8 @@ def header_in(path: Path) -> dict[str, Any]:
                 *_,
             ]
         }:
-            said = unpacked(text)
-            return object_of(said)
+            fields = unpacked(text)
+            return object_of(fields)
     return {}
 
 

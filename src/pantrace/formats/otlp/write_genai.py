@@ -1,4 +1,4 @@
-"""The GenAI flavour: the semantic conventions of OpenTelemetry.
+"""Writes the GenAI flavour: the semantic conventions of OpenTelemetry.
 
 Spec: github.com/open-telemetry/semantic-conventions-genai
 """
@@ -17,6 +17,7 @@ from .write_messages import Message, messages_to, tool_to
 
 CLIENT = 3
 """The kind of a span that calls another service."""
+# Only these are attributes of the conventions; other settings are kept under `pantrace`.
 _REQUEST = (
     "temperature",
     "top_p",
@@ -77,6 +78,7 @@ class GenAI:
         span["kind"] = CLIENT
         usage = step.usage
         answer = [
+            # The conventions require a reason on every output message.
             {**each, "finish_reason": step.stop or "unknown"}
             for each in messages_to([Message("assistant", call.said, step)])
         ]
@@ -84,6 +86,7 @@ class GenAI:
             "gen_ai.operation.name": "chat",
             "gen_ai.agent.name": step.agent,
             "gen_ai.conversation.id": call.conversation,
+            # The model has one name, whether it was requested or stated by the response.
             "gen_ai.request.model": step.model,
             "gen_ai.response.model": step.model,
             "gen_ai.response.finish_reasons": [step.stop] if step.stop else None,
@@ -109,6 +112,7 @@ class GenAI:
                 "gen_ai.input.messages": as_json(messages_to(call.given)),
                 "gen_ai.output.messages": as_text(answer),
             }
+        # Tools can be long: they are written once for each agent, not with every call.
         if call.is_new:
             values |= self._agent_attributes(agent)
         fill(span, f"chat {step.model}" if step.model else "chat", {**kept_attributes(step), **values})
@@ -117,7 +121,7 @@ class GenAI:
     def _events(
         self, span: Plain, given: list[Message], said: tuple[Step, list[Part]] | None, agent: Agent | None = None
     ) -> None:
-        """Messages as events, as in the conventions up to 1.36; their content is JSON."""
+        """Messages as events, as in the conventions up to 1.36. Content is JSON text: attributes cannot be objects."""
         events = span.setdefault("events", [])
         if agent is not None and agent.instructions:
             content = [{"type": "text", "content": agent.instructions}]

@@ -1,4 +1,4 @@
-"""Messages in the shape of the GenAI conventions and of OpenInference."""
+"""Writes messages in the form of the GenAI conventions, and of OpenInference."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Message(NamedTuple):
 
 
 def as_calls(part: Part) -> Part:
-    """An action on a screen as a call of the tool that does it."""
+    """An action on a screen, as a call of a tool `computer`: spans have no other place for it."""
     if isinstance(part, Action):
         return ToolCall(id=part.id, name=COMPUTER, arguments=action_arguments(part))
     return part
 
 
-def words(told: list[Message]) -> str:
-    """What was said, as one text."""
-    return "\n\n".join(part.text for each in told for part in each.parts if isinstance(part, Text))
+def words(messages: list[Message]) -> str:
+    """The texts of messages, as one text."""
+    return "\n\n".join(part.text for each in messages for part in each.parts if isinstance(part, Text))
 
 
-def messages_to(told: list[Message]) -> list[dict[str, Any]]:
+def messages_to(messages: list[Message]) -> list[dict[str, Any]]:
     """Messages with parts, as in the conventions since 1.37."""
     found = []
-    for each in told:
+    for each in messages:
         parts = [written for part in each.parts if (written := part_to(part)) is not None]
         if parts:
             found.append({"role": each.role, "parts": parts})
@@ -44,16 +44,18 @@ def messages_to(told: list[Message]) -> list[dict[str, Any]]:
 
 
 def part_to(part: Part) -> dict[str, Any] | None:
-    """One part; None if the conventions have none for it."""
+    """One part; None if the conventions have no type for it."""
     match part:
         case Text():
             return {"type": "text", "content": part.text}
         case Thinking():
+            # Of a hidden thought only the summary can be shown; a signature means nothing to other tools.
             thought = part.text if part.text is not None else part.summary
             return {"type": "reasoning", "content": thought} if thought is not None else None
         case ToolCall():
             return present({"type": "tool_call", "id": part.id, "name": part.name, "arguments": part.arguments})
         case ToolResult():
+            # A failed tool may have only an error; the model saw that as the answer.
             output = part.output if part.output is not None else part.error
             return present({"type": "tool_call_response", "id": part.call_id, "response": output})
         case Media():
@@ -73,11 +75,11 @@ def tool_to(tool: Tool) -> dict[str, Any]:
     return present(row)
 
 
-def flatten(told: list[Message], prefix: str) -> dict[str, Any]:
-    """Messages as in OpenInference: one attribute per value, and each tool answer is a message."""
+def flatten(messages: list[Message], prefix: str) -> dict[str, Any]:
+    """Messages as OpenInference writes them: one attribute per value, and a message for each tool result."""
     found: dict[str, Any] = {}
     number = 0
-    for each in told:
+    for each in messages:
         results = [part for part in each.parts if isinstance(part, ToolResult)]
         others: list[Part] = [part for part in each.parts if not isinstance(part, ToolResult)]
         for result in results:
@@ -102,6 +104,7 @@ def _message(parts: list[Part], role: str, here: str) -> dict[str, Any]:
     calls = [part for part in parts if isinstance(part, ToolCall)]
     contents = [part for part in parts if isinstance(part, (Text, Thinking, Media))]
     match contents:
+        # OpenInference has `content` for a single text; `contents` is for several parts.
         case [Text(text=text)]:
             found[f"{here}.content"] = text
         case _:

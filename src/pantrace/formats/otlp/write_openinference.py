@@ -1,4 +1,4 @@
-"""The OpenInference flavour: the conventions of Arize Phoenix and others.
+"""Writes the OpenInference flavour: the conventions of Arize Phoenix and others.
 
 Spec: github.com/Arize-ai/openinference/tree/main/spec
 """
@@ -35,7 +35,7 @@ class OpenInference:
     def model(self, span: Plain, call: ModelCall) -> None:
         step, agent = call.step, call.agent
         usage = step.usage
-        told = [Message("assistant", call.said, step)]
+        answer = [Message("assistant", call.said, step)]
         values: dict[str, Any] = {
             "openinference.span.kind": "LLM",
             "session.id": call.conversation,
@@ -46,6 +46,7 @@ class OpenInference:
         }
         if usage is not None:
             total = usage.total
+            # OpenInference has an attribute for the total, and most sources do not state it.
             if total is None and usage.input is not None and usage.output is not None:
                 total = usage.input + usage.output
             values |= {
@@ -61,11 +62,12 @@ class OpenInference:
         if system:
             values |= {"llm.input_messages.0.message.role": "system", "llm.input_messages.0.message.content": system}
         messages = flatten(call.given, "llm.input_messages")
+        # OpenInference has no attribute for instructions: the system message is their place.
         values |= {_shift_place(key): value for key, value in messages.items()} if system else messages
-        values |= flatten(told, "llm.output_messages")
+        values |= flatten(answer, "llm.output_messages")
         for number, tool in enumerate(agent.tools or () if agent is not None else ()):
             values[f"llm.tools.{number}.tool.json_schema"] = as_json({"type": "function", "function": tool_to(tool)})
-        values |= {"input.value": words(call.given[-1:]) or None, "output.value": words(told) or None}
+        values |= {"input.value": words(call.given[-1:]) or None, "output.value": words(answer) or None}
         fill(span, step.model or "llm", values)
         put_error(span, step)
 
@@ -96,6 +98,6 @@ def _mime(value: Any) -> str:
 
 
 def _shift_place(key: str) -> str:
-    """The key of a message moved one place back: the first is the system's."""
+    """The key of a message, moved one place on: the first place is taken by the system message."""
     number, dot, rest = key.removeprefix("llm.input_messages.").partition(".")
     return f"llm.input_messages.{int(number) + 1}{dot}{rest}"

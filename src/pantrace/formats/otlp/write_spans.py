@@ -1,8 +1,8 @@
-"""Writing a sample as spans that observability tools read.
+"""Writes a sample as spans that observability tools read.
 
-One trace for each turn, all under one conversation id: a span for the agent, below it one for each model call and each
-tool; sub-agents below the tools that started them. Trace and span ids follow from the sample's id, so that the same
-sample is always the same trace.
+One trace for each turn, all with the same conversation id: a span for the agent, below it one for each model call and
+each tool; sub-agents below the tools that started them. Trace and span ids are derived from the sample's id, so that
+the same sample always gives the same traces.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .write_openinference import OpenInference
 
 FLAVOURS: dict[str, type[Flavour]] = {"genai": GenAI, "openinference": OpenInference}
 MOST = 4_000_000
-"""How many characters of repeated history are written at most; beyond that, calls hold only what is new."""
+"""The most characters of repeated history that are written; beyond that, each call has only its new messages."""
 
 
 class Options(Record, frozen=True, kw_only=True):
@@ -48,13 +48,14 @@ class Options(Record, frozen=True, kw_only=True):
     version: Literal["1.41", "1.36"] = "1.41"
     """Of the GenAI conventions: 1.41 has messages in attributes, 1.36 in events of the spans."""
     history: Literal["auto", "full", "new"] = "auto"
-    """What each model call repeats: all it was given (full), or what is new to it (new); auto: full while that stays
-    below four million characters."""
+    """What each model call has: its whole input (full), or only what is new in it (new); auto: full while the repeated
+    history stays below four million characters."""
 
 
 def dump(sample: Sample, options: Options) -> dict[str, Any]:
     if sample.trajectory is None:
         raise SampleRefused("spans are a recording; this sample has not been run")
+    # Repetitions of a case must not fall into one conversation.
     name = (sample.id if sample.epoch is None else f"{sample.id}#{sample.epoch}") or "sample"
     pen = _SampleWriter(name, FLAVOURS[options.flavour](options.version), options.history)
     teller = _TrajectoryWriter(pen, sample.trajectory, name)
@@ -77,10 +78,11 @@ class _SampleWriter:
         self._used: set[str] = set()
 
     def id(self, length: int, own: str | None, *words: str) -> str:
-        """The id of a step if it is a free OTLP id, else one derived from its place."""
+        """The step's own id if it is a valid OTLP id that is not used yet, else one derived from its place."""
         if own is not None and len(own) == length and set(own) <= set(hexdigits) and own not in self._used:
             found = own.lower()
         else:
+            # Derived, not random: sending the same file twice must not double the traces.
             found = sha256("\0".join((self.name, *words)).encode("utf-8", "surrogatepass")).hexdigest()[:length]
         if length == 16:
             self._used.add(found)
@@ -117,9 +119,9 @@ class _TrajectoryWriter:
 
     def tell(self) -> None:
         trajectory = self.trajectory
-        # Notes are no events of the run; they are kept for pantrace only.
+        # Notes did not happen in the run; they are kept under `pantrace` only.
         every = [[step for step in turn.steps if step.kind != "note"] for turn in turns(trajectory)]
-        # Where nothing was said, a span of the agent alone still tells that it ran, and how it ended.
+        # Even without any step, the agent's span shows that it ran and how it ended.
         every = [steps for steps in every if steps] or [[]]
         for number, steps in enumerate(every):
             self._turn(steps, number, is_last=number == len(every) - 1)
@@ -132,7 +134,7 @@ class _TrajectoryWriter:
     def _turn(self, steps: list[Step], number: int, *, is_last: bool) -> None:
         pen, place = self.pen, f"{self.conversation}/{number}"
         own = next((each.invocation for each in steps if each.invocation), None)
-        # One trace per turn, as all libraries write it; a sub-agent belongs to its caller's.
+        # One trace per turn, as all libraries write it; a sub-agent is part of its caller's trace.
         trace = self.below["traceId"] if self.below is not None else pen.id(32, own, "trace", place)
         root = self._span(pen.id(16, None, "agent", place, trace), self.below, trace)
         lead = _lead(steps, self.trajectory.agents)
@@ -177,6 +179,7 @@ class _TrajectoryWriter:
     def _tool(self, step: Step, call: ToolCall, result: ToolResult, root: Plain, place: str) -> None:
         span = self._span(self.pen.id(16, step.id, place, "tool"), root)
         self.pen.flavour.tool(span, call, result, self.conversation)
+        # What is left in `_waiting` at the end has no call: it goes below the last root.
         children = self._waiting.pop(call.id or "", ())
         known = [moment for child, _ in children if (moment := _nanoseconds(child.created)) is not None]
         began = _nanoseconds(result.started) or min(self._clock, *known, self._clock)
@@ -196,7 +199,7 @@ _ROLES = {"agent": "assistant", "tool": "tool", "system": "system"}
 
 
 def _close(root: Plain, moments: list[int], inner: list[Plain]) -> None:
-    """End an agent's span with the last of what it includes."""
+    """Stretch an agent's span over everything inside it."""
     own = [each for each in inner if each.get("parentSpanId") == root["spanId"]]
     begins = [*moments, *(each["startTimeUnixNano"] for each in own if each["startTimeUnixNano"])]
     root["startTimeUnixNano"] = min(begins, default=root["startTimeUnixNano"])
@@ -207,7 +210,7 @@ def _close(root: Plain, moments: list[int], inner: list[Plain]) -> None:
 
 
 def _measured_moments(trajectory: Trajectory, trace: str, *, is_first: bool, is_last: bool) -> list[int]:
-    """The times a turn includes, if the source measured them: longer than its steps alone."""
+    """The times that the source measured for a turn: it may be longer than its steps."""
     found = [trajectory.created if is_first else None, trajectory.ended if is_last else None]
     for each in trajectory.invocations:
         if each.id == trace and each.at is not None:
@@ -221,7 +224,7 @@ def _lead(steps: list[Step], agents: tuple[Agent, ...]) -> str | None:
 
 
 def _resource(trajectory: Trajectory) -> Plain:
-    """Where it ran, if known; else a service named for the agent."""
+    """The resource that was read, or else a service named after the agent."""
     own = rest_in(trajectory.extra, NAME).get("resources")
     if isinstance(own, list) and own and isinstance(own[0], dict) and isinstance(own[0].get("attributes"), dict):
         return {"attributes": own[0]["attributes"]}
@@ -230,7 +233,7 @@ def _resource(trajectory: Trajectory) -> Plain:
 
 
 def _callers(trajectory: Trajectory) -> dict[str, list[tuple[Trajectory, str]]]:
-    """Sub-agents by the calls that started them, each with a conversation of its own."""
+    """Sub-agents by the call that started them, each with its own conversation id."""
     found: dict[str, list[tuple[Trajectory, str]]] = {}
     for number, child in enumerate(trajectory.children, 1):
         name = child.id if child.id and child.id != trajectory.id else f"{trajectory.id or 'agent'}/{number}"
@@ -239,7 +242,7 @@ def _callers(trajectory: Trajectory) -> dict[str, list[tuple[Trajectory, str]]]:
 
 
 def _repeated_characters(trajectory: Trajectory) -> int:
-    """How many characters would be repeated if each model call held all it was given."""
+    """How many characters would be repeated if each model call had its whole input."""
     total = so_far = 0
     for step in active_steps(trajectory):
         if step.role == "agent":
@@ -262,5 +265,6 @@ def _nanoseconds(seconds: float | None) -> int | None:
     """Seconds as exact nanoseconds, so that the same time is read back."""
     if seconds is None or not 0 < seconds < 1 << 33:
         return None
+    # Multiplying the whole float would lose the last digits: 1.8e18 is beyond what a float can hold exactly.
     whole, part = divmod(seconds, 1) if isinstance(seconds, int) else (int(seconds), seconds - int(seconds))
     return int(whole) * 1_000_000_000 + round(part * 1_000_000_000)

@@ -18,6 +18,7 @@ from .write import dump
 
 def detect(head: Head) -> str | None:
     data = head.record.get("agent_data")
+    # The client also accepts JSON text. It is not decoded here: only the beginning of the row may be there.
     if isinstance(data, str):
         return "" if '"turns"' in data else None
     return "" if isinstance(data, dict) and "turns" in data else None
@@ -37,7 +38,7 @@ FORMAT = Format(
         "trajectory.children": "sub-agents with their own trajectory are separate rows",
         "trajectory.steps[].id": "events have no ids",
         "trajectory.steps[].parts[].synthetic": "text that the program inserted is not written",
-        "trajectory.steps[]": "events have author, content, time and state; summaries and inserted steps are left out",
+        "trajectory.steps[]": "events have author, content, time and state (summaries and inserted steps are left out)",
         "trajectory.agents[].model": "AgentConfig has no model",
         "case": "only reference and context are columns",
         "scores": "the client computes its own",

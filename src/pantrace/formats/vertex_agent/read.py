@@ -1,4 +1,4 @@
-"""A row with `agent_data` as a sample."""
+"""Reads a row with `agent_data` as a sample."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pantrace.wire.vertex.typed import parts_of
 
 from .rows import NAME, Turn, as_typed_row, plain_columns
 
+# google-genai accepts both spellings, and its own dumps use either.
 _CAMEL = {
     "agentId": "agent_id",
     "agentType": "agent_type",
@@ -44,10 +45,10 @@ def load(row: Any) -> Sample:
 
 
 def load_any(row: Any) -> Sample:
-    """A row as a sample that may have unknown keys, camelCase and values of any type."""
+    """The sample of any row: it may have unknown keys, camelCase and values of any type."""
     data = row.get("agent_data") if isinstance(row, dict) else None
     if isinstance(data, str):
-        # Some tables hold the column as JSON text.
+        # The client accepts JSON text, too, as tables hold it.
         data = decode_document(data.encode())
     if not isinstance(data, dict):
         raise ReadError("has no agent_data", remedy="is --from right?")
@@ -66,7 +67,7 @@ def _sample(row: dict[str, Any], agents: Any, steps: list[Step], rest: dict[str,
         steps=tuple(steps),
         extra={NAME: rest} if rest else {},
     )
-    # A column `response` beside the run is what the client judges.
+    # If there is a column `response` beside the run, the client judges that.
     stated = column_text(row.get("response"))
     if stated is not None and stated != final_response(trajectory):
         trajectory = msgspec.structs.replace(trajectory, response=stated)
@@ -74,13 +75,14 @@ def _sample(row: dict[str, Any], agents: Any, steps: list[Step], rest: dict[str,
 
 
 def _typed_steps(turns: list[Turn]) -> list[Step]:
-    """The steps of typed turns, which nearly every row has."""
+    """The steps of typed turns. Nearly every row is read here, so the common cases do without `append_content`."""
     steps: list[Step] = []
     for place, turn in enumerate(turns):
         start, number = len(steps), place + 1
+        # `turn_0` is what our writer makes up for a turn without an id.
         invocation = turn.turn_id if turn.turn_id != f"turn_{place}" else None
         beside = {"turn_index": turn.turn_index} if turn.turn_index not in (None, place) else None
-        # The only call of the last step, while nobody has answered it and nothing was said behind it.
+        # The only call of the last step, as long as it has no result and nothing follows it.
         waiting: ToolCall | None = None
         for event in turn.events:
             content, author, time, state = event.content, event.author, event.event_time, event.state_delta
@@ -91,14 +93,15 @@ def _typed_steps(turns: list[Turn]) -> list[Step]:
             at = from_iso(time)
             rest: dict[str, Any] | None = {"event_time": time} if at is None and time is not None else None
             if beside is not None and len(steps) == start:
+                # The model has no object for a turn; its first step keeps what is known about it.
                 rest = {**(rest or {}), "turn": beside}
-            # What `append_content` would do with words, with calls, and with the answer to an only call: nearly all.
+            # The same as `append_content` does, for texts, calls, and the result of an only call: nearly all events.
             if rest is None and state is None and parts:
                 first = parts[0]
                 if type(first) is not ToolResult:
                     if role == "model":
-                        said = Step(role="agent", agent=author, turn=number, invocation=invocation, parts=parts, at=at)
-                        steps.append(said)
+                        step = Step(role="agent", agent=author, turn=number, invocation=invocation, parts=parts, at=at)
+                        steps.append(step)
                         waiting = only_call(parts) if type(parts[-1]) is ToolCall else None
                         continue
                     if role == "user" and author == "user":
@@ -161,6 +164,7 @@ def _steps_from(turns: list[Any]) -> list[Step]:
             if at is None and time is not None:
                 rest["event_time"] = time
             if beside and len(steps) == start:
+                # As in `_typed_steps`: the first step keeps what is known about the turn.
                 rest["turn"] = beside
             append_content(
                 steps,
@@ -191,6 +195,7 @@ def _agents_from(agents: Any) -> Iterator[Agent]:
         rest = unknown_keys(config, {"agent_id", "description", "instruction", "tools", "sub_agents"})
         if config.get("agent_id", name) != name:
             rest["agent_id"] = config["agent_id"]
+        # The model has one parent per agent; names that do not fit are kept for the writer.
         if strangers := [
             child for child in config.get("sub_agents", ()) if child not in configs or parents[child] != name
         ]:
@@ -221,6 +226,7 @@ def _tools_from(raw: Any) -> tuple[tuple[Tool, ...] | None, list[Any]]:
             key = "parameters_json_schema" if "parameters_json_schema" in function else "parameters"
             rest = unknown_keys(function, {"name", "description", key})
             if key == "parameters" and key in function:
+                # Gemini's own schema language, which is not JSON Schema: the writer must use the same key.
                 rest["schema"] = "gemini"
             tools.append(
                 Tool(

@@ -1,4 +1,4 @@
-"""Rows as types, which fit nearly every row; others are read as plain JSON."""
+"""Types for rows. They fit nearly every row and decode fast; other rows are read as plain JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AgentData(RowType):
 
 
 class Row(RowType):
-    """A row. Its fields stand in the order in which rows are written, so that a row written back repeats no key."""
+    """A row. Its fields are in the order in which rows are written."""
 
     agent_data: AgentData
     session_id: Annotated[str, msgspec.Meta(min_length=1)]
@@ -53,6 +53,7 @@ def as_typed_row(row: Any) -> Row | None:
         return row
     try:
         return msgspec.convert(row, Row)
+    # A lone surrogate in a text cannot be encoded; the plain path keeps it.
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None
 

@@ -1,4 +1,4 @@
-"""What the client demands of a row with `agent_data`."""
+"""Checks what the client requires of a row with `agent_data`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def check(row: Any) -> Iterator[Violation]:
     """Violations of the client's shape, wrong turn numbers, and answers without a call."""
     found = list(violations(row, _SHAPE))
     yield from found
+    # The checks below rely on the shape.
     if any(each.level == "error" for each in found):
         return
-    # The client decides on the schema by keys, and this one comes first.
+    # The client chooses the schema by the keys of the first row, and looks for `request` first.
     if "request" in row:
         yield error("a row with `request` is read as GEMINI: agent_data is lost")
     data = row["agent_data"]
@@ -44,6 +45,7 @@ def check(row: Any) -> Iterator[Violation]:
     for author in sorted(authors - {None, "user"} - set(data.get("agents") or ())):
         message = f"{author} speaks but is not in the map"
         yield warning(message, "agent_data.agents")
+    # One such row makes the client refuse the whole file.
     if (why := refusal(row)) is not None:
         yield error(why)
 

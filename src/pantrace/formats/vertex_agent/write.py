@@ -1,4 +1,4 @@
-"""A sample as a row with `agent_data`: its agents, and its steps as events by turns."""
+"""Writes a sample as a row with `agent_data`: its agents, and its steps as events of turns."""
 
 from __future__ import annotations
 
@@ -48,12 +48,13 @@ def dump(sample: Sample, options: NoOptions) -> dict[str, Any]:
     data = {"agents": _agents(trajectory, authors), "turns": written, **trajectory.extra.get(NAME, {})}
     row = {"agent_data": data, **columns_of(sample, NAME)}
     if trajectory.response is not None and column_text(row.get("response")) != trajectory.response:
+        # Only if the source stated it: otherwise the client takes the last message itself.
         row["response"] = text_or_content(trajectory.response, "model")
     return row
 
 
 def _turns(trajectory: Trajectory) -> Iterator[list[Step]]:
-    """Steps by user prompt, or by the source's numbers if all have one."""
+    """Steps grouped by user prompt, or by the source's turn numbers if all steps have one."""
     if all(step.turn is not None for step in trajectory.steps):
         for _, group in groupby(trajectory.steps, lambda step: step.turn):
             yield list(group)
@@ -68,7 +69,8 @@ def _turn_id(steps: list[Step], index: int) -> str:
 
 
 def _events(step: Step, main: str) -> list[dict[str, Any]]:
-    """A step as events: what was said and asked, then what the tools answered."""
+    """A step as events: first texts and calls, then the results of the tools."""
+    # A judge must not take a summary or inserted text for something the agent or the user said.
     if step.kind != "message" or step.role == "system":
         return []
     author: str = "user" if step.role == "user" else step.agent or main
@@ -83,6 +85,7 @@ def _events(step: Step, main: str) -> list[dict[str, Any]]:
             content = {"role": role, "parts": parts} if events else content_to(step, role, parts, NAME)
             events.append(_event(author, at, content))
     if step.state_delta is not None or NAME in step.extra:
+        # A change of state without any text still needs an event to carry it.
         if not events:
             events.append(_event(author, step.at, None))
         if step.state_delta is not None:
@@ -101,7 +104,7 @@ def _event(author: str, at: float | None, content: dict[str, Any] | None) -> dic
 
 
 def _agents(trajectory: Trajectory, authors: Iterable[str]) -> dict[str, Any]:
-    """The map of agents: all that the trajectory names, and everyone who speaks in it."""
+    """The map of agents: those of the trajectory, and every author of an event."""
     system = [text for step in trajectory.steps if step.role == "system" and (text := step_text(step))]
     agents: dict[str, Any] = {}
     for agent in trajectory.agents:
@@ -121,7 +124,7 @@ def _agents(trajectory: Trajectory, authors: Iterable[str]) -> dict[str, Any]:
     for author in authors:
         agents.setdefault(author, {"agent_id": author})
     if system and agents:
-        # A prompt that is told as a step is the instruction of the agent that has none.
+        # A system message is written as the first agent's instruction, unless that agent has one.
         next(iter(agents.values())).setdefault("instruction", "\n\n".join(system))
     return agents
 

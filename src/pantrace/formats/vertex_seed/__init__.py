@@ -3,7 +3,7 @@
 Spec: scripts/EVAL_SCHEMA.md of luutuankiet/gsd-lite ("Evaluation Output Schema", 2026-02-16).
 Detect: `session_id` beside `request.contents` and one of the document's other keys, or beside a list of tool calls
     (`generated_trajectory`, the old `tool_use`).
-Lost: thoughts, times, tokens, costs, ids of calls, who of several agents spoke; messages of one side are merged.
+Lost: thoughts, times, tokens, costs, ids of calls, names of agents; consecutive messages of one side are merged.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def detect(head: Head) -> str | None:
         return None
     request = row.get("request")
     if isinstance(request, dict) and "contents" in request:
-        # A long conversation fills the head before the other keys begin; title and created stand in front of it.
+        # In a long conversation only the keys before `request` are seen here: title and created.
         return "" if row.keys() & _MARKS or row.keys() >= {"title", "created"} else None
     calls = row.get("generated_trajectory", row.get("tool_use"))
     return "flat" if isinstance(calls, list) and "request" not in row else None
 
 
-_MERGED = "consecutive messages of one side are one content; only its words and calls are kept"
+_MERGED = "consecutive messages of one side are one content, of which only words and calls are kept"
 
 FORMAT = Format(
     name=NAME,

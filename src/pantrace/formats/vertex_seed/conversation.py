@@ -1,4 +1,4 @@
-"""The conversation of a row in any of its historical shapes, and which of its turns made which call."""
+"""Reads the conversation of a row in any of its historical shapes, and finds which turn made which call."""
 
 from __future__ import annotations
 
@@ -12,55 +12,56 @@ class Conversation(NamedTuple):
 
     contents: list[dict[str, Any]]
     cut: bool
-    """The row keeps the final model turn out of its contents (or there is none)."""
+    """The contents of the row lack the final model turn (or there is none)."""
     response: str | None = None
-    """The text of `response`, where it is not the last model content behind the last prompt."""
+    """The text of `response`, if it is not the last model content after the last prompt."""
     older: bool = False
-    """`response` repeats a model content that stands before the last prompt: it answers another one."""
+    """`response` repeats a model content before the last prompt, so it answers another prompt."""
 
 
 def conversation(row: dict[str, Any]) -> Conversation:
-    """What was said, in the document's shape, the original script's, or the old flat strings."""
+    """The conversation, from the document's shape, the original script's, or the old flat strings."""
     request = row.get("request")
     if isinstance(request, dict) and isinstance(request.get("contents"), list):
-        told = [content if isinstance(content, dict) else {"parts": [content]} for content in request["contents"]]
+        contents = [content if isinstance(content, dict) else {"parts": [content]} for content in request["contents"]]
     else:
-        told = _flat(row)
+        contents = _flat(row)
     answer = answer_text(row)
-    if told and is_model(told[-1]):
-        return Conversation(told, False, answer if answer != text_of(told[-1]) else None)
+    if contents and is_model(contents[-1]):
+        return Conversation(contents, False, answer if answer != text_of(contents[-1]) else None)
     total = row["metadata"].get("total_turns") if isinstance(row.get("metadata"), dict) else None
     if not answer:
-        # A final model turn that called tools and said nothing is cut off too; only the counts tell of it.
-        silent = [_content("model", "")] if total == len(told) + 1 else []
-        return Conversation([*told, *silent], True)
-    if isinstance(total, int) and total <= len(told):
-        # The script takes the last model text anywhere: this one may be older than the last prompt.
-        older = answer in [text_of(content) for content in told if is_model(content)]
-        return Conversation(told, True, None if older else answer, older)
-    rest = _hidden_answer(row, told) if isinstance(total, int) else None
-    if rest is not None and rest != answer and total == len(told) + 1:
-        return Conversation([*told, _content("model", rest)], True, answer)
+        # The script also cuts off a final model turn that only called tools; only the counts show it.
+        silent = [_content("model", "")] if total == len(contents) + 1 else []
+        return Conversation([*contents, *silent], True)
+    if isinstance(total, int) and total <= len(contents):
+        # The script takes the last model text anywhere, so it may be older than the last prompt.
+        older = answer in [text_of(content) for content in contents if is_model(content)]
+        return Conversation(contents, True, None if older else answer, older)
+    # After a compaction the script has two model turns in a row and cuts off both; `response_concat` has their text.
+    rest = _hidden_answer(row, contents) if isinstance(total, int) else None
+    if rest is not None and rest != answer and total == len(contents) + 1:
+        return Conversation([*contents, _content("model", rest)], True, answer)
     between = (rest or "").removesuffix(f"\n\n{answer}") if rest != answer else ""
     hidden = [_content("model", between)] if between and between != rest else []
-    return Conversation([*told, *hidden, _content("model", answer)], True)
+    return Conversation([*contents, *hidden, _content("model", answer)], True)
 
 
 def _flat(row: dict[str, Any]) -> list[dict[str, Any]]:
     history = row.get("conversation_history")
-    told = [content for content in history if isinstance(content, dict)] if isinstance(history, list) else []
+    contents = [content for content in history if isinstance(content, dict)] if isinstance(history, list) else []
     prompt = row.get("prompt") or row.get("prompt_concat")
-    return [*told, _content("user", prompt)] if isinstance(prompt, str) and prompt else told
+    return [*contents, _content("user", prompt)] if isinstance(prompt, str) and prompt else contents
 
 
 def _content(role: str, text: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"text": text}]}
 
 
-def _hidden_answer(row: dict[str, Any], told: list[dict[str, Any]]) -> str | None:
-    """What the model said after the last prompt, which rows without it keep only in `response_concat`."""
+def _hidden_answer(row: dict[str, Any], contents: list[dict[str, Any]]) -> str | None:
+    """What the model said after the last prompt; rows without the final turn have it only in `response_concat`."""
     whole = row.get("response_concat")
-    before = "\n\n".join(text for content in told if is_model(content) and (text := text_of(content)))
+    before = "\n\n".join(text for content in contents if is_model(content) and (text := text_of(content)))
     if not isinstance(whole, str):
         return None
     if whole == before:
@@ -103,10 +104,10 @@ class Places(NamedTuple):
     """Where calls belong."""
 
     base: int | None
-    """1: `turn` counts contents from 1, as the document says; 0: from 0, as the script does; None: cannot be told."""
+    """1: `turn` counts contents from 1, as the document says; 0: from 0, as the script does; None: undecided."""
     places: list[int | float]
-    """For each call the index of its content. A half (1.5) lies between two contents: the model turn that made the call
-    said nothing and the script left it out."""
+    """The index of the content for each call. A half (1.5) lies between two contents: the model turn that made the call
+    had no text, and the script left it out."""
 
 
 def places_of(numbers: list[Any], contents: list[dict[str, Any]], *, by_script: bool) -> Places:
@@ -116,13 +117,14 @@ def places_of(numbers: list[Any], contents: list[dict[str, Any]], *, by_script: 
     last = next((place for place in range(end - 1, -1, -1) if models[place]), end)
     given = {number for number in numbers if type(number) is int}
     if not given:
-        # The oldest shape has no numbers; all calls led to the answer.
+        # The oldest shape has no numbers; all calls are put before the answer.
         return Places(1, [last] * len(numbers))
     fits = [all(_place(number - base, models) is not None for number in given) for base in (0, 1)]
     base: int | None
     if fits[0] != fits[1]:
         base = 1 if fits[1] else 0
     elif fits[0]:
+        # Both readings fit: guessing would attach calls to the wrong turns, so the number is kept raw.
         base = 0 if by_script else None
     else:
         base = 0 if all(_place(number, models, gaps=True) is not None for number in given) else None
@@ -136,7 +138,7 @@ def places_of(numbers: list[Any], contents: list[dict[str, Any]], *, by_script: 
 
 
 def _place(index: int, models: list[bool], *, gaps: bool = False) -> int | float | None:
-    """The index if a model turn stands there, or could because the row ends with a prompt."""
+    """The index if there is a model turn, or may be one because the row ends with a prompt."""
     if index == len(models):
         return index if not models or not models[-1] else None
     if not 0 <= index < len(models):

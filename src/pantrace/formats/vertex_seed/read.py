@@ -1,4 +1,4 @@
-"""Reading rows of the document's shape, of the original script's, and of the flat shapes before it."""
+"""Reads rows in the document's shape, the original script's, and the flat shapes before it."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ KEYS = {
 _OLD_KEYS = {"tool_use", "_response_length", "_tool_count"}
 COUNTS = {"total_turns", "total_tools", "user_turns", "model_turns"}
 _OURS = {"response_absent", EPOCH, TEXT_FIRST}
-"""What our writer adds to the counts of `metadata`."""
+"""Keys that our writer adds to the counts in `metadata`."""
 
 
 def load(row: Any) -> Sample:
     """One session as one sample."""
     if not isinstance(row, dict) or not row.keys() & KEYS - {"title", "created", "metadata"}:
         raise ReadError("not a session: it has none of the keys of one", remedy="is --from right?")
-    told = conversation(row)
+    parsed = conversation(row)
     uses = tool_uses(row)
     numbers = [use.pop("turn", None) for use in uses]
-    # Only the original script writes this key; it counts turns from 0.
+    # Only the original script writes `tool_raw`, and it counts turns from 0.
     by_script = any("tool_raw" in use["item"] for use in uses)
-    base, places = places_of(numbers, told.contents, by_script=by_script)
+    base, places = places_of(numbers, parsed.contents, by_script=by_script)
     calls: dict[int | float, list[Part]] = {}
     for number, (use, turn, place) in enumerate(zip(uses, numbers, places, strict=True), 1):
+        # Both counts fit or neither does: the raw number is kept with the call.
         undecided = {"turn": turn} if base is None and turn is not None else {}
         calls.setdefault(place, []).extend(_parts(use, f"event_{number}", undecided))
-    kept = _extra_of_row(row, told, uses, numbers)
+    kept = _extra_of_row(row, parsed, uses, numbers)
     if base is None:
         kept["turn_base"] = "undecided"
     created = from_iso(row.get("created"))
@@ -68,8 +69,8 @@ def load(row: Any) -> Sample:
             id=name,
             title=title if isinstance(title, str) else None,
             created=created,
-            steps=_steps(told.contents, calls, leading),
-            response=told.response,
+            steps=_steps(parsed.contents, calls, leading),
+            response=parsed.response,
             extra={NAME: kept} if kept else {},
         ),
         extra={NAME: rest} if rest else {},
@@ -77,10 +78,10 @@ def load(row: Any) -> Sample:
 
 
 def _steps(contents: list[dict[str, Any]], calls: dict[int | float, list[Part]], leading: set[int]) -> tuple[Step, ...]:
-    """The steps of contents, each with its calls; `leading` says whose words come before the calls."""
+    """The steps of contents, each with its calls; in those of `leading` the text comes before the calls."""
     steps = []
     for place, content in enumerate(contents):
-        # Calls between two prompts: the original script writes no content for a turn without words.
+        # Calls between two prompts: the original script writes no content for a turn without text.
         if (silent := calls.get(place - 0.5)) is not None:
             steps.append(Step(role="agent", parts=tuple(silent)))
         raw = content.get("parts")
@@ -104,7 +105,7 @@ def _steps(contents: list[dict[str, Any]], calls: dict[int | float, list[Part]],
 def tool_uses(row: dict[str, Any]) -> list[dict[str, Any]]:
     """Every tool call of a row: from intermediate_events, else generated_trajectory, else the old tool_use."""
     events, items = row.get("intermediate_events"), row.get("generated_trajectory")
-    # The document's list first; older rows have only the other ones.
+    # The document's own list goes first; older rows have only the others.
     if isinstance(events, list) and (events or not items):
         beside = items if isinstance(items, list) and len(items) == len(events) else [None] * len(events)
         return [_use_of_event(event, item) for event, item in zip(events, beside, strict=True)]
@@ -159,7 +160,7 @@ def _use_of_item(item: Any, keys: tuple[str, str, str]) -> dict[str, Any]:
 
 
 def _parts(use: dict[str, Any], default_id: str, undecided: dict[str, Any]) -> list[Part]:
-    """The call and its result, if one was recorded. Without an id, its place in the row is the id."""
+    """The call, and its result if one was recorded. Calls have no ids in the document: their place becomes the id."""
     found = use.get("id")
     name = found if isinstance(found, str) else default_id
     kept: dict[str, Any] = {key: use[key] for key in ("event", "item", "function_call") if use.get(key)}
@@ -173,6 +174,7 @@ def _parts(use: dict[str, Any], default_id: str, undecided: dict[str, Any]) -> l
     result = ToolResult(
         call_id=name,
         name=use["name"],
+        # Our writer puts "" beside an error; reading it back as an output would invent one.
         output=None if output == "" and error is not None else output,
         extra={NAME: beside} if beside else {},
         **failure_from(error),
@@ -181,9 +183,9 @@ def _parts(use: dict[str, Any], default_id: str, undecided: dict[str, Any]) -> l
 
 
 def _extra_of_row(
-    row: dict[str, Any], told: Conversation, uses: list[dict[str, Any]], turns: list[Any]
+    row: dict[str, Any], parsed: Conversation, uses: list[dict[str, Any]], turns: list[Any]
 ) -> dict[str, Any]:
-    """What the row says beyond its conversation: unknown keys, and statements that do not follow from it."""
+    """What the row has beyond its conversation: unknown keys, and values that do not follow from it."""
     kept: dict[str, Any] = {}
     request, response, metadata = row.get("request"), row.get("response"), row.get("metadata")
     if isinstance(request, dict) and (rest := unknown_keys(request, {"contents"})):
@@ -191,16 +193,16 @@ def _extra_of_row(
     if isinstance(metadata, dict) and (rest := unknown_keys(metadata, COUNTS | _OURS)):
         kept["metadata"] = rest
     plain = isinstance(response, dict) and response == response_of(answer_text(row) or "")
-    unlike = {} if plain and told.response is None and not told.older else {"response": response}
+    unlike = {} if plain and parsed.response is None and not parsed.older else {"response": response}
     if response is None:
         unlike = {}
-    if stated := {**unlike, **_contradictions(row, told, len(uses)), **_other_calls(row, uses, turns)}:
+    if stated := {**unlike, **_contradictions(row, parsed, len(uses)), **_other_calls(row, uses, turns)}:
         kept["stated"] = stated
     return kept
 
 
 def _other_calls(row: dict[str, Any], uses: list[dict[str, Any]], turns: list[Any]) -> dict[str, Any]:
-    """Lists of calls that differ from the one that was read."""
+    """The row's other lists of calls, if they differ from the one that was read."""
     other = {}
     if row.get("tool_use") and (row.get("intermediate_events") or row.get("generated_trajectory")):
         other["tool_use"] = row["tool_use"]
@@ -218,18 +220,18 @@ def _essence(item: Any) -> Any:
     return item.get("tool") or "", item.get("args"), item.get("output"), item.get("turn")
 
 
-def _contradictions(row: dict[str, Any], told: Conversation, tools: int) -> dict[str, Any]:
-    """Statements of the row that its own contents contradict."""
-    expected, counts = derive_fields(told.contents, tools)
+def _contradictions(row: dict[str, Any], parsed: Conversation, tools: int) -> dict[str, Any]:
+    """Values of the row that its own contents contradict."""
+    expected, counts = derive_fields(parsed.contents, tools)
     stated = {key: row[key] for key, value in expected.items() if key in row and row[key] != value}
     metadata = row.get("metadata")
     if isinstance(metadata, dict):
-        # A silent last model turn is counted by the document and not by the script.
+        # The document counts a last model turn without text; the script does not.
         silent = {"total_turns": counts["total_turns"] + 1, "model_turns": counts["model_turns"] + 1}
         wrong = {
             key: metadata[key]
             for key, value in counts.items()
-            if key in metadata and metadata[key] != value and not (told.cut and metadata[key] == silent.get(key))
+            if key in metadata and metadata[key] != value and not (parsed.cut and metadata[key] == silent.get(key))
         }
         if wrong:
             stated["metadata"] = wrong
@@ -237,7 +239,7 @@ def _contradictions(row: dict[str, Any], told: Conversation, tools: int) -> dict
 
 
 def derive_fields(contents: list[dict[str, Any]], tools: int) -> tuple[dict[str, Any], dict[str, int]]:
-    """The keys of a row that follow from its contents, and the counts of its metadata."""
+    """The keys of a row that follow from its contents, and the counts in its metadata."""
     last, users = -1, 0
     prompts, answers = [], []
     for place, content in enumerate(contents):
@@ -248,6 +250,7 @@ def derive_fields(contents: list[dict[str, Any]], tools: int) -> tuple[dict[str,
         else:
             last = place
             users += 1
+            # Unlike answers, prompts are kept even if empty: the last one must be the last user turn's.
             prompts.append(text)
     derived = {
         "prompt": prompts[-1] if prompts else "",

@@ -1,4 +1,4 @@
-"""Validation: what the document demands of a row, and where a reader would be misled."""
+"""Checks what the document requires of a row, and where a reader would be misled."""
 
 from __future__ import annotations
 
@@ -48,10 +48,11 @@ def check(row: Any) -> Iterator[Violation]:
     else:
         found = list(violations(row, _SHAPE))
         yield from found
+        # The checks below rely on the shape.
         if any(each.level == "error" for each in found):
             return
     try:
-        told, uses = conversation(row), tool_uses(row)
+        parsed, uses = conversation(row), tool_uses(row)
     except ReadError as broken:
         yield unreadable(broken)
         return
@@ -59,14 +60,16 @@ def check(row: Any) -> Iterator[Violation]:
         yield warning("is not a key of the document", key)
     if isinstance(row.get("created"), str) and not _has_zone(row["created"]):
         yield warning("is not an ISO 8601 time with a zone", "created")
-    yield from _turns(row, told.contents, uses)
-    if told.cut and told.contents and is_model(told.contents[-1]) and "request" in row:
+    yield from _turns(row, parsed.contents, uses)
+    # Only a warning: the original script writes all its rows like this.
+    if parsed.cut and parsed.contents and is_model(parsed.contents[-1]) and "request" in row:
         yield warning("does not contain the final model turn", "request.contents")
-    if told.older:
+    if parsed.older:
+        # A judge would score the answer to another question.
         yield error("is not the answer to the last prompt of request.contents", "response")
-    elif told.response is not None:
+    elif parsed.response is not None:
         yield warning("is not the last model turn of request.contents", "response")
-    yield from _statements(row, told.contents, len(uses))
+    yield from _statements(row, parsed.contents, len(uses))
 
 
 def _turns(row: dict[str, Any], contents: list[dict[str, Any]], uses: list[dict[str, Any]]) -> Iterator[Violation]:
@@ -76,7 +79,7 @@ def _turns(row: dict[str, Any], contents: list[dict[str, Any]], uses: list[dict[
     numbers = [use.get("turn") for use in uses]
     by_script = any("tool_raw" in use["item"] for use in uses)
     base, places = places_of(numbers, contents, by_script=by_script)
-    # The script's way of counting; the document says 1.
+    # The original script counts from 0; the document says 1.
     if base == 0:
         yield warning("counts contents from 0; the document counts from 1", "intermediate_events[].turn")
     for index, (number, found) in enumerate(zip(numbers, places, strict=True)):

@@ -1,4 +1,4 @@
-"""Writing one session as the schema says, or in the original script's shape."""
+"""Writes one session as the document says, or in the original script's shape."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from .conversation import answer_text
 
 NAME = "vertex-seed"
 EPOCH, TEXT_FIRST = "epoch", "text_first"
-"""Keys of `metadata`, which is free for more than counts: the repetition of a session, and the numbers of turns whose
-words were said before the tools were called; the document tells words and calls apart, without an order."""
+"""Our own keys in `metadata`: the repetition of a session, and the numbers of turns whose text comes before their
+calls. The document has texts and calls in separate lists, without an order between them."""
 
 
 _STATEMENTS = ("prompt", "prompt_concat", "response_concat", "conversation_history")
-"""Keys that follow from the contents; what a row of this format states instead comes back as it was."""
+"""Keys that follow from the contents; if a row that was read has other values, these are written back."""
 
 
 class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the rows look. With turn_base=0, include_final=false, output_limit=2000 and tool_map=FILE they have the
-    shape of the original script's."""
+    """How rows are written. With turn_base=0, include_final=false, output_limit=2000 and tool_map=FILE they have the
+    shape of the original script's rows."""
 
     turn_base: Literal[0, 1] = 1
     """The number of the first content, for `turn`: 1 as the document says, 0 as the original script counts."""
     include_final: bool = True
     """Whether request.contents ends with the final model turn."""
     output_limit: int | None = None
-    """Tool outputs are cut behind this many characters; none are cut if it is not given."""
+    """Cut tool outputs after this many characters; by default they are not cut."""
     tool_map: str | None = None
     """A JSON, TOML or YAML file of logical tool names with their physical ones; a name that is not in it becomes
     `raw.<name>`, and generated_trajectory keeps the physical one as `tool_raw`."""
@@ -66,7 +66,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
             items.append(item)
         if turn.pairs and _speaks_first(turn):
             text_first.append(place + options.turn_base)
-    # Never an answer that stands before the last prompt, as the original script would take.
+    # Never an answer from before the last prompt, which the original script would take.
     final = contents[-1]["parts"][0]["text"] if len(contents) > last_prompt + 1 else ""
     if trajectory.response is not None:
         final = trajectory.response
@@ -77,7 +77,7 @@ def dump(sample: Sample, options: Options) -> dict[str, Any]:
         "model_turns": len(contents) - len(prompts),
     }
     if not final:
-        # An empty text alone could be an answer.
+        # An empty text alone could also be an empty answer.
         metadata["response_absent"] = True
     if sample.epoch is not None:
         metadata[EPOCH] = sample.epoch
@@ -114,7 +114,7 @@ def _content(turn: MergedTurn) -> dict[str, Any]:
 
 
 def _speaks_first(turn: MergedTurn) -> bool:
-    """Whether all words of a turn stand before its calls, and there are any."""
+    """Whether a turn has text, and all of it comes before the calls."""
     kinds = [type(part) for step in turn.steps for part in step.parts if type(part) is Text or type(part) is ToolCall]
     return kinds[0] is Text and Text not in kinds[kinds.index(ToolCall) :]
 
@@ -143,13 +143,13 @@ def _tool_use(
     answer: dict[str, Any] = {"name": name, "response": response}
     if result is not None:
         error = error_text(result)
-        # A failed tool that left no output has "" there, as consumers of `output` expect text beside an error.
+        # A failed tool without output gets "": readers of `output` expect text next to an error.
         output = response["output"] = "" if result.output is None and error is not None else _cut(result.output, limit)
         if error is not None:
             response["error"] = error
-        if told := result.extra.get(NAME):
-            answer |= told.get("function_response", {})
-            response |= told.get("response", {})
+        if read := result.extra.get(NAME):
+            answer |= read.get("function_response", {})
+            response |= read.get("response", {})
     event: dict[str, Any] = {
         "function_call": {"name": name, "args": args},
         "function_response": answer,
@@ -167,6 +167,7 @@ def _written_name(call: ToolCall, kept: dict[str, Any], names: dict[str, str] | 
     keys: dict[str, Any] = kept.get("item", {})
     if names is None:
         return call.name, keys
+    # Already mapped when it was read: mapping the logical name again would give `raw.fs.read`.
     physical = keys.get("tool_raw")
     physical = physical if isinstance(physical, str) else call.name
     return names.get(physical, f"raw.{physical}"), {**keys, "tool_raw": physical}

@@ -1,4 +1,4 @@
-"""The same question as other libraries answer it, by name; their empty cases included."""
+"""The scores of other libraries, by name, including their rules for empty lists."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Calls = Sequence[Call]
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True):
-    """A library's way to score, and which settings it looks at."""
+    """A library's way of scoring, and the settings that it uses."""
 
     score: Callable[[Side, Side, Options], Scored]
     reads: frozenset[str] = frozenset()
-    """Of: arguments, tools, ignore_arguments, tool."""
+    """The settings that have an effect: some of arguments, tools, ignore_arguments, tool."""
     failed_calls: bool = True
-    """Whether calls that failed belong to the trajectory."""
+    """Whether failed calls are part of the trajectory."""
     needs_reference: bool = True
     mode: Mode = "exact"
-    """How it compares arguments, for the numbers beside its score."""
+    """How it compares arguments, for the measures next to its score."""
 
 
 def _per_invocation(match: Callable[..., bool]) -> Preset:
@@ -39,6 +39,7 @@ def _per_invocation(match: Callable[..., bool]) -> Preset:
         ours, theirs = predicted.invocations, reference.invocations
         if ours is None or theirs is None:
             ours, theirs = (predicted.calls,), (reference.calls,)
+        # ADK compares invocations one to one.
         if len(ours) != len(theirs):
             return Undefined(f"ADK wants as many invocations as expected: {len(ours)} instead of {len(theirs)}")
         if not ours:
@@ -66,6 +67,7 @@ def _names(function: Callable[[Sequence[str], Sequence[str]], float]) -> Preset:
 
 def _similar(function: Callable[..., float]) -> Preset:
     def score(predicted: Side, reference: Side, options: Options) -> Scored:
+        # deepeval compares only names unless it is told to look at the arguments.
         ignore = options.ignore_arguments if options.ignore_arguments is not None else True
         return function(predicted.calls, reference.calls, ignore_arguments=ignore)
 
@@ -133,4 +135,4 @@ PRESETS: dict[str, Preset] = {
     "pydantic-evals-trajectory-match-any-order": _names(pydantic_evals.any_order),
     "bfcl-ast": Preset(score=_bfcl, mode="allowed"),
 }
-"""By name: library, metric, mode."""
+"""Presets by name: library, metric, mode."""

@@ -1,5 +1,5 @@
-"""ADK's ToolTrajectoryCriterion: match or no match per invocation. An empty reference is matched by anything, except
-that EXACT wants an empty list too."""
+"""ADK's ToolTrajectoryCriterion: match or no match per invocation. Anything matches an empty reference, except that
+EXACT requires an empty list, too."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def in_order(predicted: Sequence[Call], reference: Sequence[Call], *, ignore_arg
 
 
 def any_order(predicted: Sequence[Call], reference: Sequence[Call], *, ignore_arguments: bool = False) -> bool:
-    """ANY_ORDER: every reference call is found, each in a call of its own."""
+    """ANY_ORDER: every reference call is found, each in a different call."""
     left = list(predicted)
     for wanted in reference:
         place = next((i for i, call in enumerate(left) if _equal(call, wanted, ignore_arguments)), None)
@@ -35,4 +35,5 @@ def any_order(predicted: Sequence[Call], reference: Sequence[Call], *, ignore_ar
 
 
 def _equal(call: Call, wanted: Call, ignore_arguments: bool) -> bool:
+    # Python's ==, as ADK compares: here True equals 1.
     return call.name == wanted.name and (ignore_arguments or call.arguments == wanted.arguments)

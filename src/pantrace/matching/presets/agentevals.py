@@ -1,5 +1,5 @@
-"""agentevals' trajectory match: strict, unordered, subset, superset. Calls are taken by the first that fits, so a
-partial argument mode may miss a pairing that exists; two empty lists match."""
+"""agentevals' trajectory match: strict, unordered, subset, superset. Each call takes the first that fits, so a partial
+argument mode may miss a pairing that exists; two empty lists match."""
 
 from __future__ import annotations
 
@@ -30,28 +30,29 @@ class Modes(msgspec.Struct, frozen=True):
 
 
 def superset(predicted: Sequence[Call], reference: Sequence[Call], modes: Modes) -> bool:
-    """Every reference call finds a predicted call of its own."""
+    """Every reference call finds a different predicted call."""
     used: set[int] = set()
     for wanted in reference:
         place = next((i for i, call in enumerate(predicted) if i not in used and _fits(call, wanted, modes)), None)
         if place is None:
             return False
+        # First fit, not best assignment: agentevals does the same, and the preset must give its result.
         used.add(place)
     return True
 
 
 def subset(predicted: Sequence[Call], reference: Sequence[Call], modes: Modes) -> bool:
-    """Every predicted call finds a reference call of its own; the argument mode is turned round as well."""
+    """Every predicted call finds a different reference call; the argument mode is reversed, too."""
     return superset(reference, predicted, modes)
 
 
 def matches_unordered(predicted: Sequence[Call], reference: Sequence[Call], modes: Modes) -> bool:
-    """Superset and subset, so that a partial argument mode has to hold both ways."""
+    """Superset and subset, so that a partial argument mode must hold both ways."""
     return superset(predicted, reference, modes) and subset(predicted, reference, modes)
 
 
 def strict(predicted: Sequence[Message], reference: Sequence[Message], modes: Modes) -> bool:
-    """The same roles one after the other, each with the same calls; calls of one message in any order."""
+    """The same roles in the same order, each with the same calls; calls of one message in any order."""
     if [message.role for message in predicted] != [message.role for message in reference]:
         return False
     for ours, theirs in zip(predicted, reference, strict=True):
@@ -69,6 +70,7 @@ def strict(predicted: Sequence[Message], reference: Sequence[Message], modes: Mo
 def _fits(call: Call, wanted: Call, modes: Modes) -> bool:
     if call.name != wanted.name:
         return False
+    # Python's == below, as in the library: True equals 1.
     mode = modes.tools.get(call.name) or modes.default
     given, asked = call.arguments, wanted.arguments
     if not isinstance(mode, str):

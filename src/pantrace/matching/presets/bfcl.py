@@ -1,7 +1,7 @@
 """The rules of the Berkeley Function Calling Leaderboard's ast checker, for Python types.
 
-A reference call holds a list of allowed answers for each argument; "" among them makes it optional. The schema of the
-tool, where there is one, adds required arguments and types: as declared, or of the first answer (a variable's name in
+A reference call has a list of allowed answers for each argument; "" among them makes it optional. The tool's schema, if
+there is one, adds required arguments and types: the declared type, or that of the first answer (a variable's name in
 place of a value). Texts are compared in lower case without " ,./-_*^". Types of items are checked one level deep."""
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ast_match(predicted: Sequence[Call], reference: Sequence[Call], schemas: Map
 
 
 def call_is_right(call: Call, wanted: Call, schema: Any = None) -> bool:
-    """Whether name, arguments, their types and values are as allowed; a dot in a name may be an underscore."""
+    """Whether name, arguments, their types and values are allowed; a dot in a name may be an underscore."""
     if call.name not in (wanted.name, wanted.name.replace(".", "_")):
         return False
     given, answers = call.arguments, wanted.arguments
@@ -63,11 +63,11 @@ def call_is_right(call: Call, wanted: Call, schema: Any = None) -> bool:
 def _argument_is_right(value: Any, answers: list[Any], declared: Any) -> bool:
     answer_type = _first_type(answers)
     kind, item = _declared_types(declared, answer_type if answer_type is not None else type(value))
-    # As the checker has it: a whole number passes for a float, a float never for a whole number.
+    # As in the checker: an integer passes for a float, a float never for an integer.
     if kind is float and type(value) is int:
         value = float(value)
     if not _is(value, kind):
-        # A variable's name in place of a value: as the answers are, compared as it stands.
+        # A variable's name in place of a value must have the answers' type, and is compared unchanged.
         return type(value) is answer_type and value in answers
     if item is not None and not any(_items_fit(value, answer, item) for answer in answers):
         return False
@@ -80,14 +80,14 @@ def _argument_is_right(value: Any, answers: list[Any], declared: Any) -> bool:
     if kind is str:
         return _plain(value) in [_plain(answer) for answer in answers if type(answer) is str]
     if kind is list:
-        # "" is an answer of no items: an optional list may be given and empty.
+        # "" counts as a list without items: an optional list may also be given empty.
         lists = [answer for answer in answers if isinstance(answer, list | str)]
         return [_plain(each) for each in value] in [[_plain(each) for each in answer] for answer in lists]
     return value in answers
 
 
 def _declared_types(declared: Any, default: type) -> tuple[type, type | None]:
-    """Type of the argument and of its items, as the schema says."""
+    """The type of the argument and of its items, from the schema."""
     if not isinstance(declared, dict):
         return default, None
     kind = _TYPES.get(declared.get("type", ""), default)
@@ -96,7 +96,7 @@ def _declared_types(declared: Any, default: type) -> tuple[type, type | None]:
 
 
 def _is(value: Any, kind: type) -> bool:
-    # Not isinstance: True is an int there, and the checker does not take it for one.
+    # Not isinstance: for that True is an int, and for the checker it is not.
     return type(value) is kind
 
 
@@ -105,7 +105,7 @@ def _first_type(answers: Sequence[Any]) -> type | None:
 
 
 def _items_fit(value: list[Any], answer: Any, item: type) -> bool:
-    """Whether all items are of the declared type or of the answer's; an answer that is no list asks nothing."""
+    """Whether all items have the declared type or the answer's; an answer that is not a list requires nothing."""
     if type(answer) is not list:
         return True
     return all(type(each) in (item, _first_type(answer)) for each in value)

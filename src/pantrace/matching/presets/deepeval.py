@@ -1,5 +1,5 @@
-"""deepeval's ToolCorrectnessMetric without its language model part. Calls beyond the reference cost nothing; both
-empty: 1; only the reference empty: 0."""
+"""deepeval's ToolCorrectnessMetric without its language model part. Calls beyond the reference do not lower the score;
+both empty: 1; only the reference empty: 0."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pantrace.matching.values import canonical
 
 
 def tool_correctness(predicted: Sequence[Call], reference: Sequence[Call], *, ignore_arguments: bool = True) -> float:
-    """Each reference call takes the most similar call that is left; mean similarity. A call that was taken takes its
-    equals with it: a tool called twice in the same way counts once."""
+    """Mean similarity, if each reference call takes the most similar call that is left. Calls equal to one that was
+    taken are taken, too, as in deepeval: a tool called twice in the same way counts once."""
     if not reference:
         return float(not predicted)
     total = 0.0
@@ -25,6 +25,7 @@ def tool_correctness(predicted: Sequence[Call], reference: Sequence[Call], *, ig
                 best, best_key = similarity, key
         if best > 0:
             total += best
+            # By value and not by place: this is what makes equal calls count once.
             taken.add(best_key)
     return total / len(reference)
 
@@ -35,6 +36,7 @@ def tool_correctness_ordered(
     """Weight of the heaviest common subsequence per reference call."""
     if not reference:
         return float(not predicted)
+    # Only the last row of the table is needed for the weight.
     above = [0.0] * (len(predicted) + 1)
     for wanted in reference:
         row = [0.0]
@@ -65,7 +67,7 @@ def _similarity(wanted: Call, call: Call, ignore_arguments: bool) -> float:
 
 
 def _shared(left: dict[str, Any], right: dict[str, Any]) -> float:
-    """Share of all keys under which both hold the same; objects count by their own share."""
+    """Share of all keys with equal values on both sides; nested objects count by their own share."""
     if left == right:
         return 1.0
     total = 0.0

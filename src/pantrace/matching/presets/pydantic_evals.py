@@ -1,5 +1,5 @@
-"""pydantic-evals' TrajectoryMatch: names only. Both empty: 1; one empty: 0. Failed calls are not part of the
-trajectory there; the caller leaves them out."""
+"""pydantic-evals' TrajectoryMatch: names only. Both empty: 1; one empty: 0. It does not count failed calls; the caller
+leaves them out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def in_order(predicted: Sequence[str], reference: Sequence[str]) -> float:
 
 
 def any_order(predicted: Sequence[str], reference: Sequence[str]) -> float:
-    """F1 of what both hold, in any order."""
+    """F1 of the common names, in any order."""
     return _f1(sum((Counter(predicted) & Counter(reference)).values()), predicted, reference)
 
 

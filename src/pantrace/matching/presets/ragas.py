@@ -25,6 +25,7 @@ def _share(call: Call, wanted: Call) -> float:
     if not wanted.arguments:
         return float(not call.arguments)
     given = call.arguments
+    # Ragas compares the arguments as texts: 1 equals "1".
     same = sum(key in given and str(given[key]) == str(value) for key, value in wanted.arguments.items())
     return same / len(wanted.arguments)
 
@@ -34,7 +35,7 @@ def _sort_key(call: Call) -> tuple[str, ...]:
 
 
 def tool_call_f1(predicted: Sequence[Call], reference: Sequence[Call]) -> float:
-    """F1 of the SETS of calls, rounded to four digits; both empty: 0."""
+    """F1 of the sets of calls, so repeated calls count once, rounded to four digits; both empty: 0."""
     ours = {(call.name, _hashable(call.arguments)) for call in predicted}
     theirs = {(call.name, _hashable(call.arguments)) for call in reference}
     return round(2 * len(ours & theirs) / (len(ours) + len(theirs)), 4) if ours or theirs else 0.0

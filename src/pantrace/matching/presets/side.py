@@ -1,4 +1,4 @@
-"""One side of a comparison as presets need it, and what they may be told."""
+"""One side of a comparison, and the options of presets."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .agentevals import Message
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """Tool calls in one row, and grouped where the source groups them."""
+    """Tool calls in one list, and grouped if the source groups them."""
 
     calls: tuple[Call, ...]
     steps: tuple[str | None, ...] = ()
-    """Id of each call's step, where the side is a trajectory."""
+    """The id of each call's step, if the side is a trajectory."""
     invocations: tuple[tuple[Call, ...], ...] | None = None
-    """By user prompt; None: a bare list of calls."""
+    """Calls by user prompt; None: a bare list of calls."""
     messages: tuple[Message, ...] | None = None
     """All messages with their roles; None: a bare list of calls."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What a preset may be told."""
+    """The options of a preset."""
 
     rules: Rules = Rules()
     ignore_arguments: bool | None = None
@@ -36,6 +36,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Undefined(msgspec.Struct, frozen=True):
-    """Why a preset gives no number."""
+    """The reason why a preset gives no number."""
 
     reason: str

@@ -1,7 +1,7 @@
-"""The trajectory metrics of Vertex's evaluation service, as its documentation words them.
+"""The trajectory metrics of Vertex's evaluation service, as its documentation defines them.
 
-They are computed by the service, and what it does with repeated calls is not documented: here a call counts when an
-equal one occurs on the other side. None: nothing to divide by."""
+The service computes them itself, and does not document how it treats repeated calls: here a call counts if an equal one
+occurs on the other side. None: nothing to divide by."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def in_order_match(predicted: Sequence[Call], reference: Sequence[Call]) -> floa
 
 
 def any_order_match(predicted: Sequence[Call], reference: Sequence[Call]) -> float:
-    """trajectory_any_order_match: every reference call occurs; an empty reference has none that does not."""
+    """trajectory_any_order_match: every reference call occurs; an empty reference always matches."""
     return float(all(_occurs(call, predicted) for call in reference))
 
 

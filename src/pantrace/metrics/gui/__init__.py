@@ -22,17 +22,17 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How predicted actions are measured."""
 
     profile: Literal["strict", "openadapt-v1"] = "strict"
-    """strict: as the document words the metrics; openadapt-v1: number for number as OpenAdapt computes them."""
+    """strict: as the document defines the metrics; openadapt-v1: the same numbers as OpenAdapt's own code."""
     dsl_mode: Literal["coord", "som"] = "coord"
     """Whether actions aim at coordinates or at numbered marks."""
     milestones: str | Milestones | None = None
     """A JSON or TOML file, or the milestones themselves: task -> list of name, step_index, expected_type,
     coord_threshold; the task * is every task."""
     hit_radius: float = 0.05
-    """How far from the target a click may land, as a part of the screen."""
+    """How far from the target a click may land, as a share of the screen."""
 
     def __post_init__(self) -> None:
-        # Read when the settings are made: a wrong path is told at once, and measuring needs no file.
+        # Loaded now, so that a wrong path is reported once, and measuring needs no file.
         if isinstance(self.milestones, str):
             msgspec.structs.force_setattr(self, "milestones", read_milestones(self.milestones))
 
@@ -57,7 +57,7 @@ def gui(sample: Sample, settings: Settings) -> Found:
     if not actions_of(sample.expected):
         return NotApplicable("the expected trajectory has no GUI action")
     if sample.trajectory is None:
-        # An episode that nobody ran is one of them all the same.
+        # An episode that was not run still counts as an episode.
         return NotApplicable("the case has not been run", {"num_episodes": 1})
     found, outcomes = _measure(sample, settings)
     kept = ("profile", "dsl_mode", "milestones", "coord_errors", "by_action_type")
@@ -86,6 +86,7 @@ def _measure(sample: Sample, settings: Settings) -> tuple[Episode, list[StepOutc
     used = [pair.step for pair in paired if pair.predicted is not None]
     declared = settings.milestones if isinstance(settings.milestones, dict) else None
     if declared is None:
+        # The original uses its login milestones for every task; `strict` has none unless they are declared.
         declared = {EVERY_TASK: LOGIN} if old else {}
     wanted = milestones_of(sample, declared)
     milestones = None
@@ -95,6 +96,7 @@ def _measure(sample: Sample, settings: Settings) -> tuple[Episode, list[StepOutc
         outcomes,
         profile=settings.profile,
         dsl_mode=settings.dsl_mode,
+        # The original calls an episode a success if all types match; clicks are not checked.
         success=all(each.type_match if old else each.correct for each in outcomes),
         milestones=milestones,
         state_success=state_success(sample.trajectory, set(used)),

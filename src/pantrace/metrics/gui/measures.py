@@ -1,4 +1,4 @@
-"""The measures of GUI agents, under the names of the evaluation JSON, and what one episode gives for each."""
+"""The measures of GUI agents, under the names of the evaluation JSON, and their values for one episode."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def _count(name: str, what: str, *, bad: bool = False) -> Measure:
     return Measure(name=name, unit="count", better=better, pooling="sum", what=what)  # type: ignore[arg-type]
 
 
+# The first is the main measure, as in every metric.
 MEASURES = (
     _rate("mean_episode_step_score", "steps of an episode that are right in type and place", yes_or_no=False),
     _count("num_episodes", "episodes"),
@@ -100,7 +101,7 @@ STRICT = (
     "unparsed",
     "off_screen",
 )
-"""Further ones, which the original does not know."""
+"""Further metrics, which the original does not have."""
 
 _COUNTED = (
     "type_matches",
@@ -119,13 +120,14 @@ _COUNTED = (
 
 
 def values_of(episode: Episode) -> Numbers:
-    """What one episode gives for each measure; None where the question does not arise."""
+    """The value of each measure for one episode; None if it does not apply."""
     old, steps = episode.profile == "openadapt-v1", episode.steps
     values: Numbers = {"num_episodes": 1, "num_steps": steps, "coord_error_count": len(episode.coord_errors)}
     values |= {name: getattr(episode, name) for name in _COUNTED}
+    # fsum, because plain sums differ in the last digit between Python 3.11 and 3.12.
     values["coord_error_sum"] = fsum(episode.coord_errors)
     values["content_matches"] = None if old else episode.content_matches
-    # Marks have no place, so that no click of theirs could hit one.
+    # In som mode a click names a mark and has no coordinates, so there is nothing that could hit.
     values["clicks"] = episode.clicks if not old and episode.dsl_mode == "coord" else None
     for each in MEASURES:
         if each.over is not None:
@@ -134,7 +136,7 @@ def values_of(episode: Episode) -> Numbers:
     values["mean_episode_progress"] = episode.type_matches / steps if steps else None
     values["mean_episode_step_score"] = episode.correct_steps / steps if steps else None
     values["episode_success_rate"] = int(episode.success) if steps else None
-    # The original has no success without milestones; here a task without any has no weak success to speak of.
+    # Without milestones the original counts 0; in `strict` the measure does not apply.
     reached = bool(episode.milestones) and all((episode.milestones or {}).values())
     values["weak_episode_success_rate"] = int(reached) if steps and (old or episode.milestones) else None
     tracked = episode.state_success is not None and steps

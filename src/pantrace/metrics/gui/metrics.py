@@ -1,4 +1,4 @@
-"""The metrics of the OpenAdapt evaluation schema over many episodes. None: not applicable."""
+"""The metrics of OpenAdapt's evaluation schema over many episodes. None: not applicable."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ _MEANS = ("mean_coord_error", "mean_episode_progress", "mean_episode_step_score"
 
 
 def aggregate(scores: Iterable[Score]) -> list[Aggregate]:
-    """All metrics over the scores of a run, in the profile that they were made in."""
+    """All metrics over the scores of a run, in the profile of these scores."""
     return metrics(scores)
 
 
 def metrics(scores: Iterable[Score], profile: str | None = None) -> list[Aggregate]:
-    """The document's thirteen metrics in its order, further ones, and some of them by type of action; scores without an
-    episode's counts are left out."""
+    """The document's thirteen metrics in its order, further ones, and some of them by type of action. Scores without
+    the counts of an episode are left out."""
     sums, kinds = Sums(), dict[str, KindCounts]()
     episodes: list[Numbers] = []
     for score in scores:
         if score.status == "scored":
             episodes.append(score.values)
+        # Also of scores without a value: an episode without predictions still has steps.
         if "by_action_type" in score.details:
             profile = profile or score.details["profile"]
             for kind, counts in score.details["by_action_type"].items():
+                # The details come back from a file as plain dictionaries.
                 kinds.setdefault(kind, KindCounts()).add(msgspec.convert(counts, KindCounts))
         sums.add(score.values)
     old = profile == "openadapt-v1"
@@ -44,7 +46,7 @@ def metrics(scores: Iterable[Score], profile: str | None = None) -> list[Aggrega
         measure = known[name]
         value, n = sums.pooled(measure)
         if value is None and (measure.pooling == "sum" or (old and name == "action_type_accuracy")):
-            # Nothing counted is a count of nothing; the original also calls no match in no step an accuracy of 0.
+            # A sum over nothing is 0. The original also has an accuracy of 0 if there are no steps.
             value = 0
         how = "mean" if name in _MEANS else _HOW[measure.pooling]
         interval = _interval(measure, episodes)
@@ -62,9 +64,8 @@ def metrics(scores: Iterable[Score], profile: str | None = None) -> list[Aggrega
 
 
 def _interval(measure: Measure, episodes: Sequence[Numbers]) -> Estimate | None:
-    """Where one can be given. All are shares, so all are Wilson's, which never leave 0..1: plain for shares of
-    episodes, with the steps of an episode as a cluster for shares of steps, and over episodes for means of their
-    shares."""
+    """The interval of a share, if there is one. All are Wilson intervals, which never leave 0..1: plain for shares of
+    episodes; with episodes as clusters for shares of steps; over episodes for means of their shares."""
     if measure.unit != "share":
         return None
     try:

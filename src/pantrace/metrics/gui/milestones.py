@@ -1,4 +1,4 @@
-"""Milestones: steps of a task that matter for weak success."""
+"""Milestones: the steps of a task that weak success requires."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ EVERY_TASK = "*"
 
 
 class Milestone(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Reached when truth and prediction are of the expected type at that place."""
+    """A milestone is reached if truth and prediction have the expected type at this place."""
 
     name: str
     step_index: int
     """Position among the steps of the ground truth, from 0."""
     expected_type: str
     coord_threshold: float | None = None
-    """And near enough, where it is stated."""
+    """How close the click must be; None: any distance."""
 
 
 Milestones = dict[str, tuple[Milestone, ...]]
@@ -40,11 +40,11 @@ LOGIN = (
     Milestone(name="clicked_login", step_index=4, expected_type="click", coord_threshold=0.10),
     Milestone(name="emitted_done", step_index=5, expected_type="done"),
 )
-"""What OpenAdapt's evaluation uses for every episode, whatever the task is."""
+"""The milestones that OpenAdapt's evaluation uses for every episode, whatever its task."""
 
 
 def read_milestones(path: str) -> Milestones:
-    """The milestones of a JSON or TOML file; a ValueError that says what is wrong with it."""
+    """The milestones in a JSON or TOML file; a ValueError says what is wrong with it."""
     file = Path(path)
     try:
         data = bytes_of(file)
@@ -55,9 +55,10 @@ def read_milestones(path: str) -> Milestones:
 
 
 def milestones_of(sample: Sample, milestones: Milestones) -> tuple[Milestone, ...] | None:
-    """Those of the sample's task; None when the file has none for it."""
+    """The milestones of the sample's task; None if there are none for it."""
     case, expected = sample.case, sample.expected
     names = (case.id if case else None, case.scenario if case else None, sample.id, expected.id if expected else None)
+    # From the most specific name to the wildcard.
     for name in (*names, EVERY_TASK):
         if name is not None and name in milestones:
             return milestones[name]
@@ -73,6 +74,7 @@ def reached_milestones(
     found = {}
     for each in wanted:
         outcome = outcomes.get(each.step_index)
+        # A milestone beyond the end of the episode was not reached.
         same = outcome is not None and outcome.type_match and outcome.kind == each.expected_type
         found[each.name] = same and outcome is not None and near_enough(outcome, each.coord_threshold)
     return found

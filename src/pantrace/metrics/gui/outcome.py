@@ -1,4 +1,4 @@
-"""What became of one step, and of one episode."""
+"""The result of one step, and of one episode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pantrace.model import Action
 
 
 class StepOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One step, measured. None: the question does not arise."""
+    """One measured step. None: does not apply."""
 
     place: int
     kind: str
@@ -21,9 +21,9 @@ class StepOutcome(msgspec.Struct, frozen=True, kw_only=True):
     correct: bool
     """Type and place are right."""
     content: bool = False
-    """And so is what was typed, pressed, opened or scrolled."""
+    """The content is right, too: what was typed, pressed, opened or scrolled."""
     error: float | None = None
-    """Distance between true and predicted point, in parts of the screen."""
+    """Distance between the true and the predicted point, as a share of the screen."""
     click_hit: bool | None = None
     box_hit: bool | None = None
     element_hit: bool | None = None
@@ -44,7 +44,7 @@ class KindCounts(msgspec.Struct, kw_only=True):
     click_total: int = 0
 
     def add(self, other: KindCounts) -> None:
-        """Take the counts of another episode in."""
+        """Add the counts of another episode."""
         self.steps += other.steps
         self.type_matches += other.type_matches
         self.correct_steps += other.correct_steps
@@ -54,7 +54,7 @@ class KindCounts(msgspec.Struct, kw_only=True):
 
 
 class Episode(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of one episode: all that the metrics over many episodes need."""
+    """Counts of one episode: everything that the metrics over many episodes need."""
 
     profile: str
     dsl_mode: str
@@ -67,13 +67,13 @@ class Episode(msgspec.Struct, frozen=True, kw_only=True):
     click_hits: int
     click_total: int
     clicks: int
-    """True clicks, with coordinates or without."""
+    """Clicks of the ground truth, with or without coordinates."""
     bbox_hits: int
     bbox_total: int
     element_hits: int
     element_total: int
     milestones: dict[str, bool] | None
-    """None: none are declared for the task."""
+    """None if none are declared for the task."""
     state_success: bool | None
     missing_predictions: int
     extra_predictions: int
@@ -119,6 +119,7 @@ def episode(
         extra_predictions=extra_predictions,
         unparsed=sum(each.unparsed for each in outcomes),
         off_screen=sum(each.off_screen for each in outcomes),
+        # Sorted, so that the same episode always gives the same file.
         by_action_type=dict(sorted(kinds.items())),
     )
 

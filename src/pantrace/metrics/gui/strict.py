@@ -1,4 +1,4 @@
-"""Profile `strict`: a step as the document words the metrics."""
+"""Profile `strict`: measures a step as the document defines the metrics."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _MARKED = {"click", "drag", "type"}
 
 
 def measure_step(pair: Pair, *, marks: bool, radius: float) -> StepOutcome:
-    """Type, click or mark of one step; a step without a prediction is wrong."""
+    """Measure type, click or mark of one step; a step without a prediction is wrong."""
     truth, predicted = pair.truth, pair.predicted
+    # An answer that could not be parsed matches nothing, not even a true `fail`.
     type_match = predicted is not None and predicted.kind == truth.kind and predicted.kind != "unparsed"
     error = click_hit = box_hit = element_hit = None
     off_screen = False
@@ -31,6 +32,7 @@ def measure_step(pair: Pair, *, marks: bool, radius: float) -> StepOutcome:
         if mark is not None:
             element_hit = predicted is not None and _mark(predicted) == mark
     elif truth.kind == "click":
+        # A drag to the right place is not a click: a wrong type gives no distance.
         aimed = _aimed(predicted) if type_match else None
         off_screen = aimed is not None and not on_screen(aimed)
         target = normalised_place(truth.target.point if truth.target else None)
@@ -61,7 +63,7 @@ def measure_step(pair: Pair, *, marks: bool, radius: float) -> StepOutcome:
 
 
 def is_reached(outcome: StepOutcome, threshold: float | None) -> bool:
-    """Whether a step of the right type is near enough for a milestone; in marks it must be the right element."""
+    """Whether a step of the right type is close enough for a milestone; in som mode it must be the right element."""
     if threshold is None:
         return True
     if outcome.element_hit is not None:
@@ -70,7 +72,7 @@ def is_reached(outcome: StepOutcome, threshold: float | None) -> bool:
 
 
 def _right(pair: Pair, click_hit: bool | None, element_hit: bool | None, marks: bool) -> bool:
-    """Whether the place is right; if the true place is unknown, only the type counts."""
+    """Whether the place is right. If the true place is unknown, only the type counts."""
     if marks:
         return element_hit is not False
     target = pair.truth.target
@@ -79,13 +81,13 @@ def _right(pair: Pair, click_hit: bool | None, element_hit: bool | None, marks: 
 
 
 def _aimed(action: Action | None) -> Place | None:
-    """Where a click aimed before it was pulled to the screen's edge, as parts of the screen."""
+    """Where a click aimed, as shares of the screen, before the parser clamped it to 0..1."""
     target = action.target if action is not None else None
     if target is None:
         return None
-    said = target.extra.get("gui-dsl")
-    if isinstance(said, dict) and isinstance(said.get("x"), int | float) and isinstance(said.get("y"), int | float):
-        return said["x"], said["y"]
+    raw = target.extra.get("gui-dsl")
+    if isinstance(raw, dict) and isinstance(raw.get("x"), int | float) and isinstance(raw.get("y"), int | float):
+        return raw["x"], raw["y"]
     return normalised_place(target.point)
 
 
@@ -93,4 +95,5 @@ def _mark(action: Action) -> str | None:
     element = action.target.element if action.target else None
     if element is None and isinstance(action.raw, dict):
         element = action.raw.get("element_index")
+    # As text: one side may have the mark as a number, the other as text.
     return None if element is None or element == "" else str(element)

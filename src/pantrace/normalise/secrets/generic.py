@@ -1,7 +1,7 @@
-"""Anything that looks drawn behind a name with `key`, `token` or the like in it, wherever it stands in the name.
+"""Values that look random after a name that contains `key`, `token` or the like anywhere.
 
-`named` knows names that say for certain what they hold; here the name says little (`my_key_of_today => …`), so the
-value must say more: many different letters, digits among them, no words."""
+`named` knows names that clearly hold a secret. Here the name says little (`my_key_of_today => …`), so the value must
+say more: many different characters, digits among them, no words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _QUOTED = re.compile(
     r"(?P<quote>[\"'`])(?P<secret>[^\"'\n]{8,256}?)(?P=quote)"
 )
 _ENDED = re.compile(r"\S{0,80}?\s{0,32}(?P<quote>[\"'`])(?P<secret>[^\"'\n]{8,128}?)(?P=quote);")
-"""private_key "…"; as files of settings have it."""
+"""private_key "…"; as in configuration files."""
 _COMPARED = re.compile(
     r"(?P<quote>[\"'`])(?P<secret>[^\"'\n]{8,256}?)(?P=quote)\s{0,32}[!=]{2,3}\s{0,32}\w{0,64}?"
     r"(?i:(?:api|auth|service|account|db|database|priv|private|client)_?key|(?:db|database|key)_?pass|password|passwd"
@@ -41,7 +41,7 @@ _BEFORE = re.compile(r"[\w.-]{0,50}\Z")
 _REACH = 50
 _CODE = re.compile(r"(?:[A-Za-z_]\w*\.)+[A-Za-z_]\w*")
 _UUID = re.compile(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
-"""Ids of requests and of rows have this form far oftener than keys have."""
+"""Ids of requests and rows have this form far more often than keys."""
 _OTHER = re.compile(
     r"(?i)public|pubkey|page|next|prev|cursor|continuation|cache|primary|foreign|natural|sort|partition|bucket|object"
     r"|idempoten|sequence|schema|hot[_.-]?key|key[_.-]?(?:board|code|frame|id|length|name|pair|press|ring|size|word|stone"
@@ -50,14 +50,15 @@ _OTHER = re.compile(
     r"|secret[_.-]?(?:name|length|size|id)|token[_.-]?(?:count|type|id|ize|url|uri|endpoint|file|s\b|usage)|tokeni"
     r"|pass[_.-]?(?:rate|count|ed\b|es\b|k\b|through|ing)|(?:etag|digest|hash|checksum|sha[0-9]*|md5|signature|nonce)\b"
 )
-"""Names that hold no secret, although they have the word."""
+"""Names that contain the word but hold no secret."""
 
 
 def generic_in(text: str, small: str) -> Iterator[Span]:
-    """Every value that looks drawn behind such a name; `small` is the text in small letters."""
-    if len(small) != len(text):  # a few letters of the world become two when made small
+    """Every value that looks random after such a name; `small` is the text in lower case."""
+    if len(small) != len(text):  # a few letters become two in lower case, and places would be wrong
         return
     for word in _WORDS:
+        # `find` instead of a pattern for all words: this runs on every text, and most contain none of them.
         place = small.find(word)
         while place >= 0:
             match = _behind(text, place)
@@ -71,7 +72,7 @@ def generic_in(text: str, small: str) -> Iterator[Span]:
 
 
 def _behind(text: str, place: int) -> re.Match[str] | None:
-    """The value behind the name at a place."""
+    """The value after the name at a place."""
     name = _NAME.match(text, place)
     if name is None:
         return None
@@ -85,6 +86,7 @@ def _behind(text: str, place: int) -> re.Match[str] | None:
         assert before is not None
         begins = place - len(before[0])
         # AWS::IAM::AccessKey is the name of a type.
+        # The whole name counts, not only the word that was found: "page_token" and "public_key" hold no secret.
         if text[begins - 1 : begins] == ":" or _OTHER.search(before[0] + text[place : match.start("secret")]):
             return None
         return match

@@ -10,6 +10,7 @@ from .names import Level, Style, is_secret, is_word, level_of
 from .tokens import Span
 
 KIND = "password"
+# One quick look: most texts contain none of these words, and the patterns below are much slower.
 _HINTS = re.compile(r"pass|pwd|secret|token|key|cred|auth|cookie|sig|sas|dsn|jwt|bearer|pat|code=|session=|sid=")
 
 _NAMED = re.compile(
@@ -30,7 +31,7 @@ _MANIFEST_LINE = re.compile(
     r"^[ \t]{1,16}+[\w.-]{1,128}+:[ \t]{1,4}[\"']?(?P<value>[^\s\"'|>#][^\r\n\"']{0,8192}+)", re.MULTILINE
 )
 _LONGEST = 256
-"""Letters of a value that are looked at before it is taken for a secret; then all of it goes."""
+"""Characters of a value that are examined; if it is a secret, all of it is replaced."""
 _IN_QUOTES = {
     '"': r"(?:[^\"\\\n]|\\.)",
     "'": r"(?:[^'\\\n]|\\.)",
@@ -48,14 +49,14 @@ _NEXT_VARIABLE = re.compile(r",(?=[A-Za-z_]\w{0,63}+=)")
 
 
 def named_in(text: str, small: str) -> Iterator[Span]:
-    """Every value that its name gives away; `small` is the text in small letters."""
+    """Every value whose name shows that it is a secret; `small` is the text in lower case."""
     if _HINTS.search(small) is None:
         return
     place = 0
     while (match := _NAMED.search(text, place)) is not None:
         found = _value(text, match)
         if found is None:
-            # Behind the name, not behind the value: that may hold names of its own.
+            # Continue after the name, not after the value, which may contain more names.
             place = max(match.end("name"), match.start() + 1)
         else:
             yield (*found, KIND)
@@ -68,7 +69,7 @@ def named_in(text: str, small: str) -> Iterator[Span]:
 
 
 def _in_manifests(text: str) -> Iterator[Span]:
-    """Whatever stands in the data of a Kubernetes Secret."""
+    """All values in the data of a Kubernetes Secret: their names are free and say nothing."""
     if _MANIFEST.search(text) is None:
         return
     for block in _MANIFEST_DATA.finditer(text):
@@ -78,15 +79,17 @@ def _in_manifests(text: str) -> Iterator[Span]:
 
 
 def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
-    """Where the secret value behind a name lies."""
+    """Start and end of the secret value after a name; None if there is none."""
     name, start = match["name"], match.end()
     before = text[max(0, match.start() - 2) : match.start()]
+    # Without a sign, only `--password x` names a value; "the password is" does not.
     if match["flag"] is not None and before != "--":
         return None
     if before == "::" or (
         before.endswith(":") and match["sign"] == ":"
     ):  # arn:aws:secretsmanager:*:*:secret:name, AWS::IAM::AccessKey
         return None
+    # In a URL, short names such as `key=` and `code=` are credentials; elsewhere they are not.
     in_query = before.endswith(("?", "&", "#")) or text.endswith("&amp;", 0, match.start())
     level = level_of(name, in_query=in_query) or _level_of_two_words(text, match)
     if level is None:
@@ -94,7 +97,7 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     quote = match["quote"]
     if quote is not None:
         if before.endswith(quote) and text[match.end("name") : start - len(quote)].rstrip(" ") == ":":
-            return None  # 'Password: ' is a text of its own
+            return None  # 'Password: ' is a prompt in quotes
         letters = _IN_ESCAPED_QUOTES if quote[0] == "\\" else _IN_QUOTES[quote]
         style: Style = "quoted"
     elif in_query or (match["sign"] == "=" and not match["space"] and name.isupper()):
@@ -104,6 +107,7 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     end = _reach(letters, text, start, _LONGEST)
     if style != "quoted":
         end = _without_the_rest(text, start, end, style)
+        # token = get_token(): a call in code is not a value.
         if style == "bare" and text[end : end + 1] in ("(", "["):
             return None
         if style == "bare" and _stands_alone(text, match, end):
@@ -115,9 +119,9 @@ def _value(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 def _stands_alone(text: str, match: re.Match[str], end: int) -> bool:
     """Whether NAME: value is a line of its own in a file of variables, or name=value a word of its own outside of code.
-    There a word is a password, too."""
+    There, an ordinary word can be a password, too."""
     if match["sign"] == ":":
-        # A name in quotes is that of a program's own data, where a word without them is a variable.
+        # A name in quotes belongs to a program's data, where a word without quotes is a variable.
         quoted = text[match.end("name") : match.end("name") + 1] in ("'", '"')
         return (
             not quoted and match["name"].isupper() and "_" in match["name"] and _LINE_ENDS.match(text, end) is not None
@@ -130,7 +134,7 @@ def _stands_alone(text: str, match: re.Match[str], end: int) -> bool:
 
 
 def _level_of_two_words(text: str, match: re.Match[str]) -> Level | None:
-    """`API key: ...`, which no program writes and every person does."""
+    """The level of `API key: ...`, which people write and programs do not."""
     if match["name"].lower() not in ("key", "token"):
         return None
     word = _WORD_BEFORE.search(text[max(0, match.start() - 24) : match.start()])
@@ -138,7 +142,7 @@ def _level_of_two_words(text: str, match: re.Match[str]) -> Level | None:
 
 
 def _reach(letters: str, text: str, start: int, most: int | str = "") -> int:
-    """Where a run of such letters ends."""
+    """Where a run of such characters ends."""
     match = _run(letters, most).match(text, start)
     assert match is not None
     return match.end()
@@ -150,7 +154,7 @@ def _run(letters: str, most: int | str) -> re.Pattern[str]:
 
 
 def _without_the_rest(text: str, start: int, end: int, style: Style) -> int:
-    """The end of a value without quotes: what separates it from its sentence or from the next variable is not its."""
+    """The end of a value without quotes, without the punctuation of its sentence and without the next variable."""
     if style == "plain" and (following := _NEXT_VARIABLE.search(text, start, end)) is not None:
         return following.start()
     return start + len(text[start:end].rstrip(".,:!?"))

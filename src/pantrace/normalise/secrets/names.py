@@ -1,7 +1,7 @@
 """Names: which keys and variables hold a secret, and which of their values can be one.
 
 `password: required` and `token usage: 500` name no secret, `DB_PASSWORD=hunter22` does. A name alone is never enough:
-the value must look as if somebody had chosen or drawn it."""
+the value must look chosen or random."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from functools import lru_cache
 from typing import Literal
 
 Level = Literal["certain", "likely"]
-"""certain: whatever stands there is secret (a password). likely: only what looks drawn at random (a token)."""
+"""certain: any value is secret (a password). likely: only a value that looks random (a token)."""
 
 Style = Literal["member", "quoted", "plain", "bare"]
-"""How a value stands behind its name: as a member of an object, in quotes, in a place where only values stand (an
+"""How a value follows its name: as a member of an object, in quotes, in a place where only values can be (an
 environment file, a query), or bare in a text or in code."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _REPEATED = re.compile(r" \(duplicate [0-9]+\)\Z")
-"""How the reader of JSON names the earlier ones of repeated keys."""
+"""The suffix that our JSON reader gives to the earlier ones of repeated keys."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -42,7 +42,7 @@ _NOT_OF_ACCESS = _words(
     "page next prev continuation cursor eos bos pad sep stop unk mask special max min per last first num sync start end"
     " image audio text word input output"
 )
-"""Tokens that open nothing: those of pages and of language models."""
+"""Words before "token" that make it harmless: tokens of pages and of language models."""
 
 _ISSUERS = _words(
     "adafruit aio algolia alchemy alibaba aliyun amplitude anthropic asana aws azure bitbucket bittrex bugsnag cohere"
@@ -52,24 +52,27 @@ _ISSUERS = _words(
     " postman pusher rapidapi rollbar segment sendbird sendgrid sentry shodan shopify slack snyk square stripe supabase"
     " tavily telegram tinify trello twilio twitch twitter vercel wandb yandex zendesk zoom"
 )
-"""Whose keys are called after them: ADAFRUIT_IO_KEY."""
+"""Issuers whose keys are named after them: ADAFRUIT_IO_KEY."""
 
 _QUERY = _words("key sig signature code auth token session sid pass apikey")
 
 
 def level_of(name: str, *, in_query: bool = False) -> Level | None:
-    """What a name says about its value; None when it names no secret. Queries of addresses have short names."""
+    """What a name says about its value; None if it names no secret. In the query of a URL, short names count, too."""
+    # A bound on the names in the cache below: a hostile recording has keys of megabytes.
     return _level(name, in_query) if len(name) <= _LONGEST_NAME else None
 
 
 @lru_cache(1 << 12)
 def _level(name: str, in_query: bool) -> Level | None:
     words = [word.lower() for word in _WORDS.findall(_REPEATED.sub("", name))]
+    # PASSWORD_PROD, apiKey2 and secretValue are still a password, a key and a secret.
     while len(words) > 1 and (words[-1] in _NEUTRAL or words[-1].isdigit()):
         words.pop()
     if not words:
         return None
     last, before = words[-1], words[-2] if len(words) > 1 else ""
+    # Public keys are made to be shown; replacing them would damage recordings for nothing.
     if "public" in words and last in ("key", "token"):  # publicKeyToken
         return None
     if last.endswith(_CERTAIN) or last == "pwd":
@@ -111,7 +114,7 @@ _SENTENCE = _words(
 _NAMED_THING = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
 _VARIABLE = re.compile(r"_{0,2}[A-Z]{2,20}(?:_[A-Z]{1,20}[0-9]{0,2}){1,8}_{0,2}")
 _HANDED_ON = re.compile(r"(?:[a-z]{1,3}[0-9]_|[a-z]{2,20}_){1,6}[a-z]{2,20}")
-"""s3_connection is a variable in spite of its digit."""
+"""Variables whose names have a digit: s3_connection."""
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:~|\.{1,2})?[/\\][\w./\\ ~-]*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _PIECE = re.compile(r"[A-Za-z0-9]{6,}")
@@ -131,14 +134,14 @@ _FORMAT = re.compile(r"%s(?![a-z])")
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether a value only holds the place of a secret: ${TOKEN}, <password>, ****, your-key-here."""
+    """Whether a value is a placeholder for a secret: ${TOKEN}, <password>, ****, your-key-here."""
     if value.endswith("...") or any(each in value for each in ("***", "placeholder")) or _FORMAT.search(value):
         return True
     return _STAND_IN.match(value) is not None
 
 
 def is_word(value: str) -> bool:
-    """Whether a value says that there is none (required, none, ${TOKEN}) or where it lies (OPENAI_API_KEY)."""
+    """Whether a value says that there is no secret (required, none, ${TOKEN}) or where it is (OPENAI_API_KEY)."""
     return value.lower() in _WORDS_OF_PROSE or is_stand_in(value) or _is_variable(value)
 
 
@@ -147,7 +150,8 @@ def _is_variable(value: str) -> bool:
 
 
 def looks_drawn(value: str, least: int = 16) -> bool:
-    """Whether a value looks drawn at random: long, letters and digits in turns. A slug, a path, a date does not."""
+    """Whether a value looks random: long, with alternating letters and digits. A slug, a path or a date does not."""
+    # Longer values are files and pictures, not tokens, and looking at them would take long.
     if not least <= len(value) <= _LONGEST or len(set(value)) < 8 or _SPACE.search(value):
         return False
     if value.startswith(("http://", "https://")) or _DATE.match(value) or is_stand_in(value):
@@ -159,20 +163,21 @@ def looks_drawn(value: str, least: int = 16) -> bool:
 
 
 def is_secret(value: str, name: str, level: Level, style: Style) -> bool:
-    """Whether a value behind such a name is a secret."""
+    """Whether a value with such a name is a secret."""
     if level == "likely":
         return looks_drawn(value, 15) or _holds_one(value, name)
     if not value or is_word(value) or _is_own_name(value, name):
         return False
     if _is_sentence(value) or value.startswith(("http://", "https://")) or _is_path(value):
         return False
+    # Quotes, or the form of the file, say that it is a value; a bare word may be a variable in code.
     if style != "bare":
         return len(value) >= _SHORTEST[style]
     return len(value) >= 6 and not _is_code(value, name)
 
 
 def _is_own_name(value: str, name: str) -> bool:
-    """Whether a value is only what it is called: `CHALLENGE_PASSWORD: "challengePassword"`, or the name of its type:
+    """Whether a value only repeats its name: `CHALLENGE_PASSWORD: "challengePassword"`, or is the name of its type:
     `private_key: "_RSAPrivateKey"`, or of a variable: `ACCESS_KEY = "AWS_ACCESS_KEY_ID"`."""
     if _NAMED_THING.fullmatch(value) is None:
         return False
@@ -183,7 +188,7 @@ def _is_own_name(value: str, name: str) -> bool:
 
 
 def _within(few: list[str], many: list[str]) -> bool:
-    """Whether some words stand among others in the same order: `SECRET_KEY = "aws_secret_access_key"`."""
+    """Whether some words occur among others in the same order: `SECRET_KEY = "aws_secret_access_key"`."""
     rest = iter(many)
     return all(word in rest for word in few)
 
@@ -212,6 +217,6 @@ def _is_code(value: str, name: str) -> bool:
         return True
     if _NAMED_THING.fullmatch(value) is None:
         return False
-    # A variable is often called like what it holds.
+    # A variable is often named like what it holds: `password = user_password`.
     own = any(word.lower() in value.lower() for word in _WORDS.findall(name) if len(word) > 2)
     return own or not any(letter.isdigit() for letter in value) or ("." in value and not looks_drawn(value))

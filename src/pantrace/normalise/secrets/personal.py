@@ -1,7 +1,7 @@
 """Personal data, on request: mail addresses, telephone numbers, cards, bank accounts, postal and network addresses.
 
-Cards and accounts carry a check digit, and only what passes it is taken for one. Telephone numbers and postal addresses
-are known by how they are written; names of people are not known at all."""
+Cards and accounts have a check digit, and only numbers that pass it count. Telephone numbers and postal addresses are
+recognised by how they are written; names of people are not recognised at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = re.compile(
 
 
 def _is_mail(value: str) -> bool:
-    """screenshot@030405.png is a file, and git@github.com is nobody's."""
+    """screenshot@030405.png is a file, and git@github.com is nobody's address."""
     return not value.startswith("git@") and _FILE.search(value) is None
 
 
@@ -34,6 +34,7 @@ _OF_A_CARD = re.compile(r"(?i)card|(?:^|_)(?:pan|cc)(?:_|$)")
 def is_card(value: str) -> bool:
     """Whether the digits pass Luhn's test, as those of payment cards do."""
     digits = [int(each) for each in _DIGITS.findall(value)]
+    # 0000 0000 0000 0000 passes the test, and so do many filler numbers.
     if not 13 <= len(digits) <= 19 or len(set(digits)) < 3:
         return False
     doubled = [each * 2 - 9 * (each > 4) for each in digits[-2::-2]]
@@ -41,7 +42,7 @@ def is_card(value: str) -> bool:
 
 
 def names_a_card(name: str) -> bool:
-    """Whether a key tells of a card: card_number, cardNumber, pan."""
+    """Whether a key names a card: card_number, cardNumber, pan."""
     return _OF_A_CARD.search(name) is not None
 
 
@@ -54,7 +55,7 @@ def is_account(value: str) -> bool:
 
 
 def _is_public(value: str) -> bool:
-    """Whether an address is that of a machine in the public network; 120.0.0.0 is the version of a browser."""
+    """Whether an address is public; private ones identify nobody, and 120.0.0.0 is the version of a browser."""
     number = value.partition(":")[0]
     return ip_address(number).is_global and not number.endswith(".0.0")
 
@@ -75,7 +76,7 @@ _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 
 PERSONAL = (
     EMAIL,
-    # In groups as on the card, or behind a word that tells of one: every tenth id of 16 digits passes the test, too.
+    # Only in groups as on the card, or after a word for one: every tenth id of 16 digits passes the test, too.
     Shape("card", "", rf"(?<![0-9A-Za-z.-]){_SCHEME}[0-9]{{2}}(?:([ -])[0-9]{{4}}){{3}}(?![0-9A-Za-z])", is_card),
     Shape("card", "", r"(?<![0-9A-Za-z.-])3[47][0-9]{2}[ -][0-9]{6}[ -][0-9]{5}(?![0-9A-Za-z])", is_card),
     Shape(

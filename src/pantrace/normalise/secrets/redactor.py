@@ -1,4 +1,4 @@
-"""The redactor: replaces secrets in texts, in plain data and in the model, and says where each one stood."""
+"""The redactor: replaces secrets in texts, in plain data and in the model, and says where each one was."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pantrace.wire.patterns import find_all
 
 from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
 from .generic import generic_in
+from .known import KnownSecrets
 from .named import KIND, named_in
 from .names import is_secret, is_word, level_of, looks_drawn
 from .personal import EMAIL, PERSONAL, is_card, names_a_card
@@ -30,7 +31,7 @@ T = TypeVar("T")
 Counts = dict[str, int]
 
 _DEPTH = 24
-"""How many codes may lie inside each other: JSON in base64 in JSON. Each makes its text longer, so none goes deep."""
+"""How deep encodings may be nested: JSON in base64 in JSON. Each makes its text longer, so real ones are not deep."""
 _ROUNDS = 4
 _NESTING = 100
 _VALUES = ("value", "stringvalue", "string_value")
@@ -44,7 +45,7 @@ _SHORTEST_LITERAL = 4
 _SHORTEST_BEHIND, _LONGEST_BEHIND = 10, 256
 _SHORT = 13
 _QUIET = re.compile(r"[\w .,/-]*+")
-"""Most texts of a recording are short words, in which nothing can hide."""
+"""Most texts of a recording are short words, which cannot contain a secret."""
 
 
 class Replacement(Record, frozen=True, kw_only=True):
@@ -58,24 +59,24 @@ class Replacement(Record, frozen=True, kw_only=True):
 
 
 def mark(kind: str) -> str:
-    """What stands in the place of a secret."""
+    """The text that replaces a secret."""
     return f"[redacted:{kind}]"
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    """A secret in a text, or a code that holds some."""
+    """A secret in a text, or an encoded text that contains some."""
 
     start: int
     end: int
     rank: int
-    """The rules come in the order in which their names tell most."""
+    """The most specific rules come first, because their names say most."""
     kinds: Counts
     new: str | None = None
-    """The code without its secrets."""
+    """The encoded text without its secrets."""
 
 
 def _together(group: list[_Seen], text: str) -> tuple[int, int, str, Counts]:
-    """What becomes of a place that one or several rules have seen."""
+    """What to do with a place that one or several rules have found."""
     start, end = group[0].start, max(each.end for each in group)
     first = min(group, key=lambda each: each.rank)
     whole = next((each for each in group if each.new is not None and (each.start, each.end) == (start, end)), None)
@@ -85,7 +86,7 @@ def _together(group: list[_Seen], text: str) -> tuple[int, int, str, Counts]:
     if any(each.new is None and each.start <= start + edge and each.end >= end - edge for each in group):
         quote = text[start : start + edge]
         return start, end, f"{quote}{mark(next(iter(first.kinds)))}{quote}", first.kinds
-    # Its inside was searched by the same rules.
+    # The same rules have searched the decoded text already.
     return start, end, whole.new, whole.kinds
 
 
@@ -102,16 +103,17 @@ class Redactor:
     ):
         self._shapes = (*SHAPES, *(PERSONAL if personal else (EMAIL,) if emails else ()))
         self._more = [(kind, re.compile(shape, re.DOTALL)) for kind, shape in (more or {}).items()]
-        # Secrets of this very process, found whatever they look like; the longest first.
+        # This process's own secrets are found whatever they look like; the longest first, as one may contain another.
+        # Short or common words as keys ("none", "test") would be replaced all over the recording.
         drawn = [each for each in known if len(each) >= _SHORTEST_LITERAL and not is_word(each)]
         forms = {form for each in drawn for form in (each, percent_encoded(each, safe=""))}
-        self._known = sorted(forms, key=len, reverse=True)
-        # With these, a short word may be one.
+        self._known = KnownSecrets(forms)
+        # If any of these is set, even a short word may be a secret.
         self._personal = personal
         self._hard = bool(self._known or self._more or personal)
 
     def text(self, text: str) -> tuple[str, Counts]:
-        """A text without its secrets, and how many of each kind there were."""
+        """A text without its secrets, and their number by kind."""
         counts: Counts = {}
         return self._text(text, counts, 0), counts
 
@@ -120,12 +122,12 @@ class Redactor:
         return _Walk(self, 0).value(value, "")
 
     def sample(self, sample: Sample) -> tuple[Sample, list[Replacement]]:
-        """A sample without its secrets, and every place where one stood."""
+        """A sample without its secrets, and every place where one was."""
         clean, found = self.record(sample)
         return clean, [msgspec.structs.replace(each, sample=clean.id) for each in found]
 
     def record(self, record: T, path: str = "") -> tuple[T, list[Replacement]]:
-        """Any struct of the model without its secrets; the same struct when it has none."""
+        """Any struct of the model without its secrets; the same object if it has none."""
         walk = _Walk(self, 0)
         clean: T = walk.value(record, path)
         return clean, walk.found
@@ -133,13 +135,14 @@ class Redactor:
     def _text(self, text: str, counts: Counts, depth: int) -> str:
         if len(text) < _SHORTEST_LITERAL:
             return text
+        # A text that is JSON as a whole is searched by its keys, which say more than the patterns can see.
         if depth < _DEPTH and (document := document_in(text)) is not None:
             walk = _Walk(self, depth + 1)
             clean = walk.value(document, "")
             for each in walk.found:
                 counts[each.kind] = counts.get(each.kind, 0) + each.count
             return rewritten(text, document, clean) if walk.found else text
-        # One secret may hide another that stands right beside it.
+        # Several rounds: a secret may hide another one right next to it from a pattern.
         for _ in range(_ROUNDS):
             if not (edits := self._edits(text, counts, depth)):
                 break
@@ -147,11 +150,11 @@ class Redactor:
         return text
 
     def _edits(self, text: str, counts: Counts, depth: int) -> list[Edit]:
-        """What to replace. Where several rules see a secret, all that they see goes."""
+        """What to replace. If several rules find overlapping secrets, everything that they found is replaced."""
         if len(text) <= _SHORT and not self._hard and _QUIET.fullmatch(text):
             return []
         small = text.lower()
-        spans: list[Span] = [*self._known_in(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
+        spans: list[Span] = [*self._known.spans(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
         spans += [*named_in(text, small), *shapes_in(text, small, _MORE_SHAPES), *generic_in(text, small)]
         for kind, pattern in self._more:
             held = "secret" if "secret" in pattern.groupindex else 0
@@ -176,7 +179,7 @@ class Redactor:
         return edits
 
     def _inside(self, text: str, depth: int, rank: int) -> list[_Seen]:
-        """Codes in a text that hold a secret."""
+        """Encoded texts inside a text that contain a secret."""
         inner: Counts = {}
 
         def clean(text: str) -> str:
@@ -189,16 +192,9 @@ class Redactor:
             for start, end, new in search(text, clean)
         ]
 
-    def _known_in(self, text: str) -> Iterable[Span]:
-        for known in self._known:
-            place = text.find(known)
-            while place >= 0:
-                yield place, place + len(known), "configured-key"
-                place = text.find(known, place + len(known))
-
 
 class _Walk:
-    """One way through a value, with all that was replaced on it."""
+    """One walk through a value, with everything that was replaced."""
 
     def __init__(self, redactor: Redactor, depth: int):
         self.redactor = redactor
@@ -207,7 +203,7 @@ class _Walk:
         self._nesting = 0
 
     def value(self, value: Any, path: str) -> Any:
-        """A struct or plain data; the same object when nothing was found in it."""
+        """A struct or plain data without secrets; the same object if it has none."""
         if isinstance(value, str):
             return self.text(value, path)
         if not isinstance(value, (list, tuple, dict, msgspec.Struct)):
@@ -228,7 +224,7 @@ class _Walk:
             self._nesting -= 1
 
     def _struct(self, value: msgspec.Struct, path: str) -> msgspec.Struct:
-        """A struct of the model. Fields that know only fixed words are left alone."""
+        """A struct of the model. Fields that allow only fixed words are skipped: a changed one could not be read."""
         changed = {}
         for name in _free_fields(type(value)):
             item = getattr(value, name)
@@ -238,13 +234,14 @@ class _Walk:
         return msgspec.structs.replace(value, **changed) if changed else value
 
     def _deep(self, value: Any, path: str) -> Any:
-        """What is nested beyond all reason, as the text it would be."""
+        """Redact a value that is nested too deeply for recursion, by way of its JSON text."""
         text = encode(value).decode("utf-8", "surrogatepass")
         counts: Counts = {}
         clean = apply_edits(text, self.redactor._edits(text, counts, self.depth))
         self._note(path, counts)
         try:
             return decode(clean.encode("utf-8", "surrogatepass")) if counts else value
+        # A replacement broke the JSON: rather lose the value than leave the secret in it.
         except ReadError:
             return self._replaced(path, next(iter(counts)))
 
@@ -276,17 +273,19 @@ class _Walk:
                 items.append(self._member(flag[2:], value, place))
                 continue
             items.append(self.value(value, place))
-            # A private key line by line: the lines between its first and its last have no shape of their own.
+            # A private key as a list of lines: the lines between the first and the last have no recognisable form.
             if isinstance(value, str) and _PEM_BEGINS.search(value):
                 in_key = _PEM_ENDS.search(value) is None and _ends_in(values[index + 1 :])
         return values if all(map(_is, items, values)) else items
 
     def _dict(self, values: dict[str, Any], path: str) -> dict[str, Any]:
+        # {"name": "API_KEY", "value": "..."}: the name of the value is a value itself.
         told = next((values[key] for key in values if key.lower() in _NAMES and isinstance(values[key], str)), None)
         clean: dict[str, Any] = {}
         changed = False
         for key, item in values.items():
             new_key = self.text(key, f"{path}.[key]" if path else "[key]")
+            # Two keys that were different secrets must not become one, or a value would be lost.
             while new_key in clean:
                 new_key += "'"
             place = f"{path}.{new_key}" if path else new_key
@@ -297,7 +296,7 @@ class _Walk:
         return clean if changed else values
 
     def _member(self, name: str, item: Any, path: str) -> Any:
-        """A value under a name that may give it away."""
+        """A value under a name that may identify it as a secret."""
         level = level_of(name)
         if self.redactor._personal and names_a_card(name) and isinstance(item, (str, int)) and is_card(str(item)):
             return self._replaced(path, "card")
@@ -307,6 +306,7 @@ class _Walk:
             return self.value(item, path)
         if isinstance(item, str):
             return self._hidden(item, path) if is_secret(item, name, level, "member") else self.text(item, path)
+        # A PIN is a number in JSON; small numbers under such names are flags and counts.
         if isinstance(item, int) and not isinstance(item, bool) and level == "certain" and abs(item) > 999:
             return self._replaced(path, KIND)
         if isinstance(item, list) and item and all(isinstance(each, str) for each in item):
@@ -318,7 +318,7 @@ class _Walk:
         return self.value(item, path)
 
     def _hidden(self, value: str, path: str) -> str:
-        """A whole value gone, under the kind that its form has."""
+        """Replace a whole value; its form decides the kind."""
         kinds = self.redactor.text(value)[1]
         return self._replaced(path, next(iter(kinds), KIND))
 
@@ -328,13 +328,13 @@ class _Walk:
 
 
 def _kind_behind(name: str, item: Any) -> str | None:
-    """What a member of an object is where its name and its form say so together, as `NAME = "value"` in a text."""
+    """The kind of secret that a member's name and form show together, as `NAME = "value"` would in a text."""
     if not isinstance(item, (str, int)) or isinstance(item, bool):
         return None
     value = str(item)
     if not _SHORTEST_BEHIND <= len(value) <= _LONGEST_BEHIND or len(name) > _LONGEST_BEHIND:
         return None
-    # A form of its own tells more than a name: `github-token`, and the words around it stay.
+    # A token with its own form says more than the name, and the words around it can stay.
     if next(iter(tokens_in(value)), None) is not None:
         return None
     text = f'{name} = "{value}"'

@@ -1,6 +1,6 @@
-"""Forms that other scanners report and that `tokens` and `shapes` do not have: shorter, in any case, with more signs.
+"""Forms that other scanners report and that `tokens` and `shapes` lack: shorter, in any case, with more characters.
 
-Issuers write their tokens in one case only; a scanner that does not look at it finds those that a program has changed.
+Issuers write their tokens in one case only; a scanner that ignores case also finds those that a program has changed.
 Each pattern is bounded, or reads a run possessively, as in `shapes`."""
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from .drawn import entropy, is_drawn, is_wordless
 from .names import is_word
 from .shapes import Shape
 
+# A token inside a longer word is a part of something else, such as a hash or base64.
 _ALONE = r"(?<![A-Za-z0-9_-])"
 _BEHIND = r"(?![A-Za-z0-9_-])"
 _ASSIGNED = r"['\"]?\]?[ ]{0,64}(?:=>|:=|::|[=: ])[ ]{0,64}['\"]?"
@@ -32,7 +33,7 @@ def _is_unspoken(value: str) -> bool:
 
 
 def _is_value(value: str) -> bool:
-    """Whatever stands there, unless it holds the place of something."""
+    """Any value that is not a placeholder."""
     return not is_word(value) or (value[0] in "<$" and value[-1] not in ">})")
 
 
@@ -41,12 +42,12 @@ def _is_header(value: str) -> bool:
 
 
 def _is_dotted(value: str) -> bool:
-    """Three parts that look drawn; a module, a class and a method of the same lengths do not."""
+    """Three parts that look random; a module, a class and a method of the same lengths do not."""
     return all(is_drawn(part) for part in value.split(".")[::2]) and any(each.isdigit() for each in value)
 
 
 def _is_key(value: str) -> bool:
-    """Whether what stands there looks drawn; code that knows both lines of a key has words there."""
+    """Whether the text between the lines looks random; code that mentions both lines of a key has words there."""
     inside = re.sub(r"(?i:-----begin.{0,120}?key(?: block)?-----)|\s", "", value)
     return re.search(r"[A-Za-z0-9+/=]{48}", inside) is not None or (is_wordless(inside) and entropy(inside) > 4.5)
 
@@ -83,6 +84,7 @@ REPORTED = (
         r"(?i:hooks\.slack\.com/services/(?P<secret>T\w{1,64}/B\w{1,64}/\w{1,128}+))",
         is_drawn,
     ),
+    # Two entries for one form: the word must be near, because forty hexadecimal digits are also a Git commit.
     *(
         Shape(
             "sourcegraph-token",

@@ -1,7 +1,7 @@
-"""Shapes: secrets that are known by their whole form, not by how they begin.
+"""Shapes: secrets that are recognised by their whole form, not by a prefix.
 
-Each pattern is tried only where its anchor occurs, and is built so that no letter is read again and again: a run of
-letters is read possessively and only from its beginning, or it is bounded."""
+Each pattern is tried only where its anchor occurs, and takes linear time even on hostile text: a run of letters is read
+possessively and only from its beginning, or it is bounded."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from .tokens import Span
 
 _URL = r"[A-Za-z0-9_-]"
 _ALONE = r"(?<![A-Za-z0-9_-])"
+# Up to five dashes in a row, read possessively: the pattern never goes back, even without an end line.
 _BODY = r"(?:[^-]|-(?!----))*+"
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """A form of secrets."""
+    """A form that secrets of one kind have."""
 
     kind: str
     anchor: str
-    """Small letters that every such text has, whatever the case."""
+    """A substring, in lower case, that every such text contains."""
     pattern: str
-    """Only the group `secret` is replaced, where there is one."""
+    """If it has a group `secret`, only that is replaced."""
     holds: Callable[[str], bool] | None = None
-    """What a regular expression cannot say about it."""
+    """A check that a regular expression cannot express."""
     begins: bool = False
-    """Whether the pattern begins with the anchor: it is tried there and nowhere else."""
+    """Whether the pattern begins with the anchor, so that it needs to be tried only there."""
     near: str = ""
-    """What must stand somewhere in the text in small letters, as a pattern."""
+    """A pattern that must match somewhere in the text in lower case."""
 
 
 def _is_login(value: str) -> bool:
-    """Whether base64 says user:password."""
+    """Whether base64 encodes user:password."""
     try:
         plain = urlsafe_b64decode(
             value.rstrip("=").replace("+", "-").replace("/", "_") + "=" * (-len(value.rstrip("=")) % 4)
@@ -49,7 +50,7 @@ def _is_login(value: str) -> bool:
 
 
 def _is_key(value: str) -> bool:
-    """Whether anything stands between the first and the last line; code that knows both lines has only names there."""
+    """Whether there is a key between the first and the last line; code that mentions both has only names there."""
     inside = re.sub(r"-{5,8}[A-Z0-9 ]+-{5}|\\[nr]", "", value)
     if '"' in inside or "'" in inside:
         return re.search(r"[A-Za-z0-9+/=]{24}", inside) is not None
@@ -71,7 +72,7 @@ def _is_cookie(value: str) -> bool:
 
 
 def _is_number(value: str) -> bool:
-    """Whether the first part says a number in base64, as the tokens of Discord begin with one."""
+    """Whether the first part is a number in base64, as in Discord's tokens."""
     try:
         return urlsafe_b64decode(value.partition(".")[0] + "==").isdigit()
     except binascii.Error:
@@ -135,6 +136,7 @@ SHAPES = (
         r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}[^A-Za-z0-9/+]{1,12}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
     ),
     Shape(
+        # Possessive parts and bounds: a URL of megabytes in a hostile recording must not take quadratic time.
         "connection-password",
         "://",
         r"://[^\s:/?#@'\"<>\[]{0,256}+:(?:(?P<secret>[^\s'\"/?#<>]{1,512})@"
@@ -207,6 +209,7 @@ SHAPES = (
     ),
     Shape(
         "password",
+        # Only after -u or --user: other pairs with a colon are ports and labels.
         "curl",
         r"(?<=\s)(?:-u|--user|--proxy-user|-U)[ =]{1,3}[\"']?[^\s:\"']{1,128}+:(?P<secret>[^\s\"']{3,256}+)",
         _is_no_number,
@@ -244,8 +247,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def shapes_in(text: str, small: str, shapes: tuple[Shape, ...]) -> Iterator[Span]:
-    """Every secret of these forms; `small` is the text in small letters."""
+    """Every secret of these forms; `small` is the text in lower case."""
     for shape in shapes:
+        # The anchor is a plain substring, which is searched ten times faster than any pattern.
         if shape.anchor not in small or (shape.near and _compiled(shape.near).search(small) is None):
             continue
         for match in _matches(shape, text, small):
@@ -256,7 +260,7 @@ def shapes_in(text: str, small: str, shapes: tuple[Shape, ...]) -> Iterator[Span
 
 def _matches(shape: Shape, text: str, small: str) -> Iterator[re.Match[str]]:
     pattern = _compiled(shape.pattern)
-    if not shape.begins or len(small) != len(text):  # a few letters of the world become two when made small
+    if not shape.begins or len(small) != len(text):  # a few letters become two in lower case
         yield from pattern.finditer(text)
         return
     place = small.find(shape.anchor)

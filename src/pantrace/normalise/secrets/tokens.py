@@ -1,7 +1,7 @@
-"""Tokens: secrets that give themselves away by how they begin.
+"""Tokens: secrets that are recognised by their prefix.
 
-The forms are facts from the issuers' own documentation: a prefix, the letters that may follow, and how many. A token is
-looked for by its prefix, and the letters behind it are read once, so that time grows with the text and not faster."""
+The forms are facts from the issuers' documentation: a prefix, the letters that may follow, and how many. A token is
+searched by its prefix, and the letters after it are read once, so that the time is linear in the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALPHABETS = {
 }
 
 _SHORT_RUN = 256
-"""A run that is no token is searched again behind its prefix, unless it is longer than any token."""
+"""A run that is not a token is searched again after its prefix, unless it is longer than any token."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -37,11 +37,11 @@ class Form(msgspec.Struct, frozen=True):
     prefixes: tuple[str, ...]
     alphabet: str
     least: int
-    """Letters behind the prefix."""
+    """Minimum number of letters after the prefix."""
     most: int | None = None
-    """None: as many as there are."""
+    """Maximum; None: no limit."""
     unbroken: bool = False
-    """Only with a long piece in it that has no - or _: the prefix alone is also that of ordinary names."""
+    """Whether a long piece without - or _ is required, because ordinary names begin with the prefix, too."""
 
 
 def _form(
@@ -178,9 +178,9 @@ _WORDS = re.compile(r"(?<![A-Za-z0-9_-])(?:(?:[a-z]++|[A-Z]++|[A-Z][a-z]++)?[0-9
 _OF_BASE64 = re.compile(r"[A-Za-z0-9+/]{20}\Z")
 _CHANGE = re.compile(r"[a-z][A-Z0-9]|[A-Z][0-9]|[0-9][A-Za-z]")
 _REACH = 40
-"""Letters in front of a token that are looked at; what is cut off there counts as a beginning."""
+"""Characters before a token that are examined; a word that is cut off there counts as a beginning."""
 _FEWEST_LETTERS = 5
-"""sk-xxxxxxxxxxxx is a stand-in for a key, and so is AKIAXXXXXXXXXXXXXXXX."""
+"""Different letters that a token has at least: sk-xxxxxxxxxxxx and AKIAXXXXXXXXXXXXXXXX are placeholders."""
 
 
 @cache
@@ -190,7 +190,8 @@ def _letters(alphabet: str) -> re.Pattern[str]:
 
 @cache
 def _beginnings() -> tuple[re.Pattern[str], dict[str, list[tuple[str, Form]]]]:
-    """A pattern that finds the longest prefix at a place, and the forms to try there: that of the longest first."""
+    """A pattern that finds the longest prefix at a place, and the forms to try there, longest prefix first."""
+    # sk-ant- before sk-: the longer prefix names the issuer.
     pairs = sorted(((prefix, form) for form in FORMS for prefix in form.prefixes), key=lambda each: -len(each[0]))
     prefixes = sorted({prefix for prefix, _ in pairs})
     tried = {prefix: [each for each in pairs if prefix.startswith(each[0])] for prefix in prefixes}
@@ -198,7 +199,7 @@ def _beginnings() -> tuple[re.Pattern[str], dict[str, list[tuple[str, Form]]]]:
 
 
 def _branches(words: list[str]) -> str:
-    """A pattern for any of these words, told apart letter by letter, the longest first."""
+    """A pattern for any of these words, the longest first. As a tree of letters, it reads each letter only once."""
     by_letter: dict[str, list[str]] = {}
     for word in words:
         if word:
@@ -222,6 +223,7 @@ def tokens_in(text: str) -> Iterator[Span]:
                 yield match.start(), end, form.kind
                 place = end
                 break
+            # A long run cannot hide a token that starts inside it; searching it again would take quadratic time.
             if end - start > _SHORT_RUN:
                 place = max(place, end)
 
@@ -229,7 +231,7 @@ def tokens_in(text: str) -> Iterator[Span]:
 def _end(text: str, start: int, form: Form) -> int:
     match = _letters(form.alphabet).match(text, start)
     assert match is not None
-    # A full stop behind a token ends the sentence.
+    # A full stop after a token ends the sentence.
     return match.end() - 1 if match.end() > start and text[match.end() - 1] == "." else match.end()
 
 
@@ -237,9 +239,11 @@ def _is_token(text: str, start: int, end: int, form: Form) -> bool:
     length = end - start
     if length < form.least or (form.most is not None and length > form.most):
         return False
+    # A longer run than the issuer writes is something else: a hash, or a part of base64.
     if form.most is not None and _is_letter(text[end : end + 1]):
         return False
     body = text[start:end]
+    # sk-xxxxxxxx in documentation is not a key.
     if len(set(body)) < _FEWEST_LETTERS:
         return False
     if form.unbroken:
@@ -248,8 +252,8 @@ def _is_token(text: str, start: int, end: int, form: Form) -> bool:
 
 
 def _begins(text: str, place: int, *, close: bool) -> bool:
-    """Whether a word may begin at a place. `close`: behind - and _ only where plain words stand in front of them, as in
-    `sample7-ghp_…` or `my_key_hf_…`; in the middle of base64 these letters say nothing."""
+    """Whether a word may begin at a place. `close`: after - and _ only if plain words come before them, as in
+    `sample7-ghp_…` or `my_key_hf_…`; in the middle of base64 these letters mean nothing."""
     if place == 0:
         return True
     before = text[place - 1]
@@ -264,7 +268,7 @@ def _begins(text: str, place: int, *, close: bool) -> bool:
 
 
 def _in_base64(before: str) -> bool:
-    """Whether what stands in front looks drawn, as no path does: letters and digits in turns."""
+    """Whether the text before looks random, as no path does: alternating letters and digits."""
     return _OF_BASE64.search(before) is not None and len(_CHANGE.findall(before)) >= 4
 
 

@@ -1,5 +1,5 @@
-"""Values that mean something only behind the name of their issuer: forty hexadecimal letters are a commit of Git, but
-behind `sendbird` a token.
+"""Values that are secrets only after the name of their issuer: forty hexadecimal digits are a Git commit, but after
+`sendbird` a token.
 
 The issuer's name is followed by at most twenty letters of a name, a sign such as = or :, quotes, and a value of just
 the right letters and length. The lengths are facts that scanners and issuers publish. Ids of clients and accounts are
@@ -16,10 +16,11 @@ from .shapes import Shape
 _HEX, _ALNUM, _URL, _PADDED = "[a-f0-9]", "[a-z0-9]", "[a-z0-9_-]", "[a-z0-9=_-]"
 _UUID = f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"
 SIGN = r"[\s'\"]{0,3}(?:=>|:{1,3}=|\?=|\|\||[=>:,])[`'\"\s=]{0,5}"
-"""What stands between a name and its value."""
+"""What separates a name from its value."""
+# Bounded, so that a name at the end of one line cannot claim a value far away.
 _BETWEEN = rf"[ \t\w.-]{{0,20}}{SIGN}"
 BEHIND = r"(?![A-Za-z0-9_=+/-]|\.\w)"
-"""What does not follow a value: more of it."""
+"""What must not follow a value: more of it."""
 
 _VALUES = {
     "adafruit": (f"{_URL}{{32}}",),
@@ -111,11 +112,11 @@ _CASED = {"etsy": "ETSY|[Ee]tsy", "meraki": "MERAKI|[Mm]eraki", "okta": "OKTA|[O
 
 
 _FREE = {"sumo"}
-"""Whose values need not look drawn: they have letters of their own in front."""
+"""Issuers whose values need not look random, because they have a prefix of their own."""
 
 
 def _anchor(name: str) -> str:
-    """The letters that a name has, however it is written."""
+    """The letters that a name begins with in all its spellings."""
     return re.split(r"[\[(]", name)[0].lower()
 
 
@@ -128,6 +129,7 @@ VENDORS = tuple(
         f"{_anchor(name).strip('-_,').replace('_', '-')}-value",
         _anchor(name),
         rf"(?i:{f'(?-i:{_CASED[name]})' if name in _CASED else name}{_BETWEEN}(?P<secret>{'|'.join(values)}){BEHIND})",
+        # Randomness is required, because names of companies stand in front of all kinds of words.
         _is_own if name in _FREE else is_drawn,
         begins=True,
     )

@@ -138,9 +138,11 @@ function sentence(rows) {
   const by = (verdict) => rows.filter((row) => row.verdict === verdict).map((row) => row.metric);
   const parts = [['better', 'B is better on '], ['worse', 'B is worse on '], ['higher', 'B is higher on '], ['lower', 'B is lower on '], ['equivalent', 'A and B are equivalent on ']].map(([verdict, words]) => [words, by(verdict)]).filter(([, names]) => names.length).map(([words, names]) => words + list(names));
   const open = by('inconclusive');
+  const same = by('no change');
   if (!rows.length) return 'These runs share no metric.';
+  if (!parts.length && !open.length) return 'Nothing changed between A and B.';
   if (!parts.length) return 'Nothing is decided: ' + (open.length === 1 ? 'the difference on ' + open[0] + ' may be noise.' : 'all ' + open.length + ' differences may be noise.');
-  return parts.join('; ') + (open.length ? '; ' + (open.length === 1 ? open[0] + ' may be noise' : open.length + ' other differences may be noise') : '') + '.';
+  return parts.join('; ') + (open.length ? '; ' + (open.length === 1 ? open[0] + ' may be noise' : open.length + ' other differences may be noise') : '') + (same.length ? '; ' + same.length + ' without any change' : '') + '.';
 }
 
 function list(names) {

@@ -73,7 +73,7 @@ class SampleView {
       [table.calls?.[place] != null && plural(table.calls[place], 'call'), ''],
       [table.errors?.[place] ? plural(table.errors[place], 'error') : null, 'next error: e', 'bad'],
       [page.usage?.input != null || page.usage?.output != null ? compact(page.usage.input) + ' → ' + compact(page.usage.output) + ' tokens' : null, 'tokens in and out, sub-agents included'],
-      [page.cost != null && money(page.cost, page.estimated), 'cost, sub-agents included' + (page.estimated ? ESTIMATED : '')], [page.spent ? compact(page.spent.tokens) + ' tokens' + (page.spent.cost != null ? ', ' + money(page.spent.cost) : '') + ' spent in all' : null, 'with branches that were given up and responses that were stopped'],
+      [page.cost != null && money(page.cost, page.estimated), 'cost, sub-agents included' + (page.estimated ? ESTIMATED : '')], [page.spent ? compact(page.spent.tokens) + ' tokens' + (page.spent.cost != null ? ', ' + money(page.spent.cost, page.spent.estimated) : '') + ' spent in all' : null, 'with branches that were given up and responses that were stopped'],
       [page.created && when(page.created), 'UTC'],
       [table.agent?.[place], 'agent'], [table.model?.[place], 'model'],
     ].filter(([words]) => words);

@@ -1,1 +1,1 @@
-"""ADK vocabulary that the four ADK formats share: events, sessions, invocations, metric results."""
+"""What the four ADK formats share: events, sessions, invocations, metric results."""

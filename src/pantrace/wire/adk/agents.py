@@ -1,4 +1,4 @@
-"""Agents: what `app_details` declares of them, and what the events show."""
+"""Agents: what `app_details` declares about them, and what the events show."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .recase import without_nulls
 
 
 class Declared(NamedTuple):
-    """What an invocation declares of its agents."""
+    """What an invocation declares about its agents."""
 
     agents: tuple[Agent, ...] = ()
     whole: bool = True
-    """Whether `app_details_of` says again all that was declared."""
+    """Whether `app_details_of` reproduces everything that was declared."""
 
 
 def declared_agents(app_details: Any) -> Declared:
@@ -42,8 +42,8 @@ _known: tuple[tuple[bytes, Declared], ...] = ()
 
 
 def _declared_in(app_details: bytes) -> Declared:
-    """The same, remembered: as a rule it is equal in every invocation of a file. Compared and not hashed, which would
-    take ten times as long."""
+    """The same, cached: it is usually equal in every invocation of a file. Compared and not hashed, which would take
+    ten times as long."""
     global _known
     for known, declared in _known:
         if known == app_details:
@@ -72,6 +72,7 @@ def _agent(name: str, details: dict[str, Any]) -> Agent:
 def _tools(declarations: list[Any]) -> Iterable[Tool]:
     for declaration in declarations:
         if not isinstance(declaration, dict):
+            # Not an object: kept as it is, so that the file can be written back.
             yield Tool(name=str(declaration), extra={NAME: {"declaration": declaration}})
             continue
         for key, value in declaration.items():
@@ -126,7 +127,7 @@ def app_details_of(agents: Sequence[Agent]) -> dict[str, Any] | None:
 
 
 def is_declared(agent: Agent) -> bool:
-    """Whether more is known of an agent than that it spoke."""
+    """Whether an agent has instructions or tools, and did not only speak."""
     return agent.instructions is not None or agent.tools is not None
 
 
@@ -161,6 +162,7 @@ def agents_of(declarations: Sequence[Declared], steps: Sequence[Step]) -> tuple[
         for agent in declared.agents:
             # google-adk repeats the declaration in every invocation.
             found.setdefault(agent.name, agent)
+    # An eval history declares no models; the first one that an agent's events name counts.
     models: dict[str, str] = {}
     parents: dict[str, str] = {}
     for step in steps:

@@ -1,6 +1,6 @@
 """Contents that are not in ADK's shape: chat messages, bare texts, objects with unknown keys.
 
-None of them is read as empty: what is understood becomes parts, anything else one part that is kept as it is.
+None of them is read as empty: what is understood becomes parts, anything else becomes one part that is kept unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ROLES = {"assistant": "model", "tool": "user"}
 
 
 def as_content(raw: Any) -> Any:
-    """A content with a list of parts; one that has a list, or says nothing, is returned as it is."""
+    """A content with a list of parts; one that has a list already, or is empty, is returned unchanged."""
     if raw is None or isinstance(raw, Content):
         return raw
     if isinstance(raw, str):
@@ -28,10 +28,11 @@ def as_content(raw: Any) -> Any:
     if isinstance(parts, list):
         return raw
     if parts is not None:
-        told = parts if isinstance(parts, dict) else {"text": parts} if isinstance(parts, str) else {"parts": parts}
-        return {**raw, "parts": [told]}
+        part = parts if isinstance(parts, dict) else {"text": parts} if isinstance(parts, str) else {"parts": parts}
+        return {**raw, "parts": [part]}
     if is_message(raw):
         return _content_of_message(raw)
+    # Neither parts nor a message: one part with all of it, so that an unknown shape is never read as silence.
     strange = {key: value for key, value in raw.items() if value is not None and key != "role"}
     if not strange:
         return raw
@@ -47,10 +48,11 @@ def _content_of_message(message: dict[str, Any]) -> dict[str, Any]:
     role = message.get("role")
     parts: list[Any] = []
     if role == "tool":
-        # A chat keeps a tool's answer in a message of its own, Gemini in a part.
+        # In a chat, a tool's answer is a separate message; in Gemini, a part.
         parts.append({"function_response": answer_of(message)})
         known = set(message)
     else:
+        # A thought comes first, as the model produced it before the text.
         known = _MESSAGE | {"reasoning_signature"}
         if (thought := message.get("reasoning_content")) is not None:
             signature = message.get("reasoning_signature")
@@ -65,6 +67,7 @@ def _content_of_message(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(said: Any) -> Any:
+    # OpenAI's content part; with further keys it is kept whole, as an unknown part.
     if isinstance(said, dict) and said.keys() <= {"type", "text"} and "text" in said:
         return {"text": said["text"]}
     return said if isinstance(said, dict) else {"text": said}

@@ -1,4 +1,4 @@
-"""Steps as ADK events that ADK's own models accept; what they have no field for goes to `custom_metadata`."""
+"""Steps as ADK events that ADK's own models accept; data without a field goes to `custom_metadata`."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def events_to(
     """The events of steps, each in its named invocation. `agent` is the author if a step names nobody; an event gets
     the `usual` empty actions unless its step notes others."""
     events: list[dict[str, Any]] = []
+    # A tool's answer names nobody in most formats: it belongs to the agent that spoke last.
     speaker = agent
     for step, invocation in zip(steps, invocations, strict=True):
         if step.role in ("agent", "tool"):
@@ -52,6 +53,7 @@ def _events(step: Step, invocation: str, speaker: str, usual: Empty) -> list[dic
     trailing = len(groups) == 1 and step.role == "agent"
     cited = _trailing_citations(step.parts) if trailing else ()
     said = step.parts[: len(step.parts) - len(cited)]
+    # Parts that ADK's models refuse are kept in our note, with their places.
     inserted = [[index, to_plain(part)] for index, part in enumerate(said) if part_to(part) is None]
     sayable = [part for part in said if part_to(part) is not None]
     events = [_event(step, groups[0], invocation, speaker, usual)]
@@ -70,12 +72,12 @@ def _events(step: Step, invocation: str, speaker: str, usual: Empty) -> list[dic
     for number, event in enumerate(events[1:], 2):
         if step.id:
             event["id"] = f"{step.id}-{number}"
-        # So that our reader joins these events to one step again.
+        # Our reader joins these events to one step again.
         event["custom_metadata"] = {CARRIER: {"joins": True}}
-    # Read back at once: only what ADK's shape really loses is noted.
+    # Read back at once, so that only what ADK's shape really loses is noted.
     back = steps_from([_with_note(events[0], note), *events[1:]], usual=usual)[0]
     if is_partial(step):
-        # Whether a piece is told again as a whole shows only beside the events that follow it.
+        # Whether a complete response repeats a streamed piece depends on the following events, which are not here.
         back = msgspec.structs.replace(back, kind=step.kind, usage=step.usage, extra=step.extra)
     if rest := residual(back, step):
         note["step"] = rest
@@ -85,6 +87,7 @@ def _events(step: Step, invocation: str, speaker: str, usual: Empty) -> list[dic
 def _groups(step: Step) -> list[list[Part]]:
     """The parts of a step by event. ADK writes a tool's answer as an event of its own after the call, but keeps the
     output of code that ran on the model's side, and everything that was read from one event, in one event."""
+    # Read from one event: written as one, so that a copy of an ADK file has the same events.
     if step.role != "agent" or step.extra.get(NAME, {}).get(TOGETHER):
         return [list(step.parts)]
     groups: list[list[Part]] = []
@@ -95,6 +98,7 @@ def _groups(step: Step) -> list[list[Part]]:
             groups[-1].append(part)
         else:
             groups.append([part])
+    # An answer alone would be read back as a tool's step; the empty event in front keeps it the agent's.
     if groups and is_answer(groups[0][0]):
         groups.insert(0, [])
     return groups or [[]]
@@ -145,7 +149,7 @@ def _event(step: Step, parts: list[Part], invocation: str, speaker: str, usual: 
     if step.state_delta:
         actions["state_delta"] = step.state_delta
     empty = extra.pop("empty_actions", usual)
-    # As the session had them: google-adk writes its empty fields or not, depending on its version.
+    # As in the source: whether google-adk writes empty fields depends on its version.
     actions = {key: {} for key in sorted(empty or ())} | actions
     compaction = actions.get("compaction")
     if isinstance(compaction, dict) and "compacted_content" not in compaction and step.kind == "compaction":
@@ -184,7 +188,7 @@ def _step_fields(step: Step) -> dict[str, Any]:
 
 
 def _capitals(stop: str) -> str:
-    # An enumeration in google-adk, which knows only Gemini's own words.
+    # In google-adk this is an enumeration of Gemini's words, and others make it refuse the file.
     return stop if stop.isascii() and stop.isupper() and stop.replace("_", "").isalpha() else "OTHER"
 
 

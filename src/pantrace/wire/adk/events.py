@@ -25,13 +25,13 @@ from .schema import Event
 _SNAKE = frozenset(EVENT)
 _SCHEMA_ONLY = frozenset(name for name, shape in EVENT.items() if shape is DEEP) | {"node_info"}
 _FRAME = frozenset({"id", "invocation_id", "timestamp", "branch", "node_info", "isolation_scope"})
-"""Where an event belongs, and nothing of what happened."""
+"""Keys that say where an event belongs, and nothing about what happened."""
 _NAMES = ("id", "invocation_id", "model_version", "finish_reason")
 _CHUNKS = ("web", "retrieved_context", "maps", "image")
 
 
 def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = None) -> list[Step]:
-    """The steps of a list of events; streamed pieces are notes beside the complete response, and usage counts once.
+    """The steps of a list of events; streamed pieces become notes next to the complete response, and usage counts once.
 
     With `camel`, all keys are those of a camelCase record; else each event is looked at. `usual` are the empty actions
     that need no note, see `usual_empty`."""
@@ -41,12 +41,12 @@ def steps_from(events: Iterable[Any], *, camel: bool = False, usual: Empty = Non
         if not isinstance(raw, (dict, Event)):
             raise wrong_type("an event", "an object", raw)
         event = typed_event(raw, camel=camel) if isinstance(raw, dict) else raw
-        # Both ways give the same step; this one takes a fraction of the time.
+        # The slow way below gives the same step, but takes several times as long; most events are ordinary.
         if event is not None and (quick := step_of(event, usual)) is not None:
             told.append((quick, None))
             continue
         step, note = _step(raw if isinstance(raw, dict) else msgspec.to_builtins(raw), camel, usual)
-        # Our writer had to split one step into several events, as ADK wants it.
+        # Our writer had to split one step into several events, because ADK keeps answers apart.
         if note is not None and note.get("joins") is True and told:
             whole, first_note = told[-1]
             told[-1] = (msgspec.structs.replace(whole, parts=(*whole.parts, *step.parts)), first_note)
@@ -63,6 +63,7 @@ def is_partial(step: Step) -> bool:
 
 
 def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[str, Any] | None]:
+    # google-adk writes every field it knows; null and absent mean the same to it.
     event = present(raw)
     if camel or (not event.keys() <= _SNAKE and is_camel(event)):
         event = recase(event, EVENT, snake)
@@ -70,11 +71,12 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
     content, author = as_content(take("content", None)), take("author", None)
     parts = parts_from(content)
     actions = mapping(take("actions", None), "an event's actions")
-    # An empty object is what google-adk writes where nothing was done; which fields have one is noted apart.
+    # google-adk writes an empty object for an action that did not happen; which fields have one is noted separately.
     acted = {key: value for key, value in (actions or {}).items() if value is not None and value != {}}
     empty = [key for key, value in actions.items() if value == {}] if actions is not None else None
     done = set(acted)
     delta, compaction = acted.pop("state_delta", None), acted.get("compaction")
+    # A compaction's text is inside its action; as an empty step it would lose the summary.
     if isinstance(compaction, dict) and not parts:
         content = as_content(compaction.get("compacted_content"))
         parts = parts_from(content)
@@ -88,11 +90,11 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
             event["grounding_metadata"] = grounding
     told = event.keys() - _FRAME
     if not parts and not delta and told and told.isdisjoint(_SNAKE):
-        # All that it says is said in words that ADK does not have.
+        # All of its content is under keys that ADK does not have: keep it as one unknown part instead of an empty step.
         parts = (Unknown(kind=f"{NAME}:event", raw={key: event.pop(key) for key in list(event) if key in told}),)
     note_empty(event, empty, done, usual)
     role, agent = _speaker(author, parts)
-    # Usually an answer is an event of its own; noted, so that this one is not split when it is written.
+    # Usually an answer is a separate event; noted, so that the writer does not split this one.
     if role == "agent" and any(is_answer(part) for part in parts):
         event[TOGETHER] = True
     if isinstance(compaction, dict):
@@ -105,13 +107,13 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
             event["content_role"] = spoken or ""
         unheard = {key: value for key, value in content.items() if key not in ("parts", "role") and value is not None}
         if content.get("parts") is None:
-            # Not the same as an empty list, which ADK keeps apart.
+            # ADK distinguishes null from an empty list.
             unheard["parts"] = None
         if unheard:
             event["content"] = unheard
     note = _tidy(event)
     code, message = take("error_code", None), take("error_message", None)
-    # What is no number stays in `extra`, and the step has no time; True would pass as 1.
+    # Anything but a number stays in `extra`, and the step has no time; True would count as 1.
     at = event.get("timestamp")
     if isinstance(at, (int, float)) and at is not True and at is not False:
         take("timestamp")
@@ -144,6 +146,7 @@ def _step(raw: dict[str, Any], camel: bool, usual: Empty) -> tuple[Step, dict[st
 
 
 def _speaker(author: Any, parts: tuple[Part, ...]) -> tuple[str, str | None]:
+    # The author of a tool's answer may be the user or the agent; only the parts show that it is an answer.
     answers = bool(parts) and all(type(part) is ToolResult for part in parts)
     if isinstance(author, str) and author.lower() == "user":
         return ("tool" if answers else "user"), None
@@ -151,7 +154,7 @@ def _speaker(author: Any, parts: tuple[Part, ...]) -> tuple[str, str | None]:
 
 
 def content_role(role: str) -> str:
-    """The role that ADK gives to a step's content: "model" for the model's own words only."""
+    """The role that ADK gives to a step's content: "model" only for the model's own words."""
     return "model" if role == "agent" else "user"
 
 
@@ -175,7 +178,7 @@ def usage_from(raw: Any) -> Usage | None:
     odd = {key: value for key, value in raw.items() if key in gemini.COUNTS and type(value) not in (int, NoneType)}
     if not odd:
         return gemini.usage_from(raw, NAME)
-    # A count that is no integer is kept as it is, and counted as not reported.
+    # A count that is not an integer is kept unchanged, and counts as not reported.
     usage = gemini.usage_from({key: value for key, value in raw.items() if key not in odd}, NAME) or Usage()
     return msgspec.structs.replace(usage, extra={NAME: {**usage.extra.get(NAME, {}), **odd}})
 
@@ -204,7 +207,7 @@ def _citation(chunk: Any) -> Part:
 
 
 def _with_carried(step: Step, note: dict[str, Any]) -> Step:
-    """A step with what our writer kept beside the event."""
+    """A step with what our writer noted in the event."""
     parts = list(step.parts)
     for index in note.get("unwrap", ()):
         parts[index] = unwrap(parts[index])
@@ -215,9 +218,10 @@ def _with_carried(step: Step, note: dict[str, Any]) -> Step:
 
 
 def _count_usage_once(steps: list[Step]) -> list[Step]:
-    """Let only the last report of a streamed response count, as reports are cumulative; pieces of a complete response
+    """Count only the last report of a streamed response, because reports are cumulative; pieces of a complete response
     become notes."""
     following: Step | None = None
+    # From the end: whether a piece counts depends on what follows it.
     for index in reversed(range(len(steps))):
         step = steps[index]
         if not is_partial(step):

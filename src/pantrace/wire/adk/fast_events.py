@@ -1,7 +1,7 @@
 """Steps of ordinary events: a fast path for nearly all of them.
 
-An event that says something rare (grounding, compaction, errors, streamed pieces, media) goes the way of `events.py`,
-which knows everything; both ways give the same step.
+An event with something rare (grounding, compaction, errors, streamed pieces, media) is read by `events.py`, which knows
+everything; both give the same step.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _DID = attrgetter(*_ACTED)
 
 
 def typed_event(raw: dict[str, Any], *, camel: bool) -> Event | None:
-    """A decoded event as a typed record; None if it is not as google-adk writes it."""
+    """A decoded event as a typed record; None if it is not exactly as google-adk writes it."""
     try:
+        # An unknown key or an unusual type fails here, and the event is read by the slow code, which keeps everything.
         return msgspec.convert(raw, CamelEvent if camel else Event)
     except (msgspec.ValidationError, UnicodeEncodeError):
         return None
@@ -67,7 +68,7 @@ def note_empty(extra: dict[str, Any], empty: list[str] | None, done: Collection[
         return
     expected = usual.difference(done) if usual is not None and done else usual
     if expected is None:
-        # An event that did something has actions, in a session where others have none.
+        # In a session where other events have no actions, an event that did something has them.
         expected = frozenset() if done else _NEVER
     if len(empty) != len(expected) or not expected.issuperset(empty):
         extra["empty_actions"] = empty
@@ -82,13 +83,13 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         return None
     content, author = event.content, event.author
     parts = usual_parts(content) if content is not None and content.parts is not None else ()
-    # Our own note changes the step behind it, and must be read together with those of the events around it.
+    # Our own note changes its step, and must be read together with those of the neighbouring events.
     custom, at, actions = event.custom_metadata, event.timestamp, event.actions
     if parts is None or (custom is not None and (type(custom) is not dict or "pantrace" in custom)):
         return None
     if content is not None and content.parts is None:
         return None
-    # An empty name is no name, but has to be written again as it was: the general way keeps it.
+    # An empty name means none, but must be written back as it was: the slow reader keeps it.
     if event.id == "" or event.invocation_id == "" or event.model_version == "" or event.finish_reason == "":
         return None
     extra: dict[str, Any] = {}
@@ -105,10 +106,10 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         if actions.compaction is not None:
             return None
         delta, done = actions.state_delta, _DID(actions)
-        # Nearly all events do nothing but change the state: one comparison tells.
+        # Nearly all events only change the state, which one comparison shows.
         if delta is None or done != _nothing_done(usual):
             _note_actions(extra, {"state_delta": delta, **dict(zip(_ACTED, done, strict=True))}, usual)
-    # `content.role` tells nothing of who speaks: tools answer as "user".
+    # `content.role` does not say who speaks: tools answer as "user".
     answered = 0
     for part in parts:
         if type(part) is ToolResult:
@@ -126,12 +127,12 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
         if not parts or spoken != ("model" if role == "agent" else "user"):
             extra["content_role"] = spoken or ""
     if (node := event.node_info) is not None:
-        # The path alone stands in nearly every event of 2.x.
+        # Nearly every event of 2.x has only the path.
         plain = node.output_for is None and node.message_as_output is None and node.path is not None
         extra["node_info"] = {"path": node.path} if plain else dict(node.items())
     code, message = event.error_code, event.error_message
     usage = None
-    # A usage of nulls only is no usage; that it was there is a note.
+    # Usage that consists of nulls is no usage; noted, so that it can be written back.
     if event.usage_metadata is not None and (usage := _usage(event.usage_metadata)) is None:
         extra["usage_metadata"] = {}
     return Step(
@@ -151,7 +152,7 @@ def step_of(event: Event, usual: Empty = None) -> Step | None:
 
 
 def _note_actions(extra: dict[str, Any], actions: dict[str, Any], usual: Empty) -> None:
-    """Note what an event did beside changing the state, and which of its actions are empty."""
+    """Note what an event did besides changing the state, and which of its actions are empty."""
     empty = [name for name, did in actions.items() if did == {}]
     acted = {name: did for name, did in actions.items() if did is not None and did != {}}
     note_empty(extra, empty, acted, usual)

@@ -13,7 +13,7 @@ def wrong_type(what: str, kind: str, value: Any) -> ReadError:
 
 
 def text(value: Any, what: str) -> str | None:
-    """The value if it is text or None; else ReadError."""
+    """The value if it is text or None; otherwise ReadError."""
     if value is None or type(value) is str:
         return value
     raise wrong_type(what, "text", value)
@@ -41,21 +41,22 @@ def typed_header(row: dict[str, Any], ids: tuple[str, ...]) -> dict[str, Any]:
 
 
 def number(value: Any, what: str) -> float | None:
-    """The value if it is a number or None; else ReadError."""
+    """The value if it is a number or None; otherwise ReadError."""
+    # `type` keeps out bool, which is an int; isinstance lets in NonFinite, which is a float with its own literal.
     if value is None or type(value) is float or type(value) is int or (isinstance(value, float)):
         return value
     raise wrong_type(what, "a number", value)
 
 
 def list_of(value: Any, what: str) -> list[Any]:
-    """The value if it is a list, an empty list for None; else ReadError."""
+    """The value if it is a list, an empty list for None; otherwise ReadError."""
     if value is None or type(value) is list:
         return value or []
     raise wrong_type(what, "a list", value)
 
 
 def mapping(value: Any, what: str) -> dict[str, Any] | None:
-    """The value if it is an object or None; else ReadError."""
+    """The value if it is an object or None; otherwise ReadError."""
     if value is None or type(value) is dict:
         return value
     raise wrong_type(what, "an object", value)

@@ -19,7 +19,7 @@ from .sessions import invocation_ids, main_agent
 from .trpc import DIALECT
 
 TOLD_APART = ("tool_uses", "tool_responses", "intermediate_responses")
-"""The lists of intermediate data that is not told as events."""
+"""The lists of intermediate data that does not consist of events."""
 
 
 def invocations_to(trajectory: Trajectory, *, plain: bool) -> list[tuple[Invocation | None, dict[str, Any]]]:
@@ -29,6 +29,7 @@ def invocations_to(trajectory: Trajectory, *, plain: bool) -> list[tuple[Invocat
         groups.setdefault(name, []).append(step)
     known = {each.id: each for each in trajectory.invocations}
     found = []
+    # The order of the recorded invocations counts, unless steps name others: then the order of the steps.
     for name in dict.fromkeys([*known, *groups] if set(groups) <= set(known) else [*groups, *known]):
         invocation = known.get(name)
         row = invocation_to(name, groups.get(name, ()), invocation, speaker=main_agent(trajectory), plain=plain)
@@ -71,6 +72,7 @@ def invocation_to(
 def _is_plain(steps: Sequence[Step]) -> bool:
     """Whether steps fit IntermediateData: one call step, one answer step, flagged replies, one final response."""
     shape = "".join(_shape(step) for step in steps)
+    # One letter per step makes the order a matter of string prefixes instead of a state machine.
     prompts = shape.count("u")
     rest = shape.lstrip("u")
     for letter in "ct":
@@ -141,7 +143,7 @@ def _select(events: Sequence[Fields]) -> _Selection:
     for event in events:
         asked: Any = map(event.get, _ASKED) if type(event) is dict else _ASKED_OF(event)
         author, content, actions, long_running, partial, error, grounding = asked
-        # Files by hand have "User"; google-adk itself compares in small letters, too.
+        # Hand-written files have "User"; google-adk itself compares in lower case, too.
         if author is not None and author.lower() == "user":
             prompt = content if content is not None else prompt
             continue
@@ -153,7 +155,7 @@ def _select(events: Sequence[Fields]) -> _Selection:
             calls, answers = calls or call is not None, answers or answer is not None
             has_text, has_media = has_text or bool(text), has_media or media is not None
             ran_code = printed is not None
-        # google-adk's rule for the final response of an agent.
+        # google-adk's own rule for the final response of an agent; any other would split turns differently.
         if long_running or (actions is not None and fields_of(actions, "actions").skip_summarization):
             is_final = True
         elif partial or calls:
@@ -190,7 +192,7 @@ def _without_answer(chosen: _Selection, *, bare: bool) -> list[dict[str, Any]]:
 
 
 def _repeats_by_type(told: Any, chosen: _Selection, *, bare: bool) -> bool:
-    """The same for typed events, compared field by field instead of built anew."""
+    """The same for typed events, compared field by field without building new ones."""
     events = [each for each in chosen.between if each is not chosen.final] if bare else chosen.between
     if not isinstance(told, list) or len(told) != len(events):
         return False
@@ -202,7 +204,7 @@ def _repeats_by_type(told: Any, chosen: _Selection, *, bare: bool) -> bool:
             return False
         if short.grounding_metadata != event.grounding_metadata:
             return False
-        # Up to google-adk 2.9, what is repeated has neither usage nor model.
+        # Up to google-adk 2.9, the repeated events have neither usage nor model.
         usage, model = (None, None) if bare else (event.usage_metadata, event.model_version)
         if short.usage_metadata != usage or short.model_version != model:
             return False
@@ -228,6 +230,7 @@ def repeats(raw: Fields, events: Sequence[Fields], *, bare: bool) -> bool:
     if isinstance(raw, Schema):
         apart = data.tool_uses, data.tool_responses, data.intermediate_responses
         return apart == (None, None, None) and _repeats_by_type(data.invocation_events, chosen, bare=bare)
+    # Any other key is data that the session does not repeat, so the invocation must be kept.
     if [key for key, value in data.items() if value is not None] != ["invocation_events"]:
         return False
     short = _without_answer(chosen, bare=bare)

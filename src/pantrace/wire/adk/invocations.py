@@ -1,4 +1,4 @@
-"""Invocations: a user's turn with its answer, as eval sets state them and eval histories record them."""
+"""Invocations: a user's turn with its answer, as in eval sets and eval histories."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _NOTHING_APART = (None, None, None)
 
 def invocation_from(raw: Fields, name: str) -> Invocation:
     """The measured times of an invocation; a creation time of 0 is ADK's default and means none."""
-    # Of a record decoded by type, all keys are known: only rubrics have no field in the model.
+    # A record decoded by type has only known keys, and of these only rubrics have no field in the model.
     said = raw.items() if isinstance(raw, dict) else (("rubrics", raw.rubrics),)
     rest = {key: without_nulls(value) for key, value in said if key not in _KNOWN and value is not None}
     if (given := raw.invocation_id) != name:
         rest["invocation_id"] = given
     at = number(raw.creation_timestamp, "creation_timestamp")
     if at == 0:
-        # 0 is written back as 0, though it says nothing.
+        # 0 means nothing, but must be written back as 0.
         rest["creation_timestamp"] = at
     rest |= _data_notes(raw)
     return Invocation(
@@ -59,8 +59,8 @@ def invocation_from(raw: Fields, name: str) -> Invocation:
 
 
 def _data_notes(raw: Fields) -> dict[str, Any]:
-    """Notes on intermediate data that steps do not hold: which lists are empty, keys that are not ADK's, and `bare`
-    events. Up to google-adk 2.9, events have no usage and the final one is missing."""
+    """Notes on intermediate data that steps cannot represent: which lists are empty, keys that are not ADK's, and
+    `bare` events. Up to google-adk 2.9, events have no usage and the final one is missing."""
     if raw.intermediate_data is None:
         return {"intermediate_data": None}
     notes: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def names_of(invocations: Sequence[Fields]) -> list[str]:
     names: dict[str, None] = {}
     for place, raw in enumerate(invocations, 1):
         name = text(raw.invocation_id, "invocation_id") or f"invocation-{place}"
-        # Steps are told apart by the name of their invocation, so no two may have the same.
+        # Steps refer to their invocation by its name, so names must be unique.
         while name in names:
             name = f"{name}#{place}"
         names[name] = None
@@ -94,29 +94,29 @@ def names_of(invocations: Sequence[Fields]) -> list[str]:
 
 
 def steps_of(raw: Fields, name: str, agents: Sequence[Agent] = ()) -> list[Step]:
-    """The steps of an invocation: the prompt, what lies between, the final response."""
+    """The steps of an invocation: the prompt, what happened then, the final response."""
     if isinstance(raw, dict):
         _must_be_known(raw)
     asked = _steps_of_content(raw.user_content, "user") if raw.user_content is not None else []
     final = as_content(raw.final_response)
     data = fields_of(raw.intermediate_data or {}, "intermediate_data")
     events = list_of(data.invocation_events, "invocation_events")
-    # A file may have both, one of them empty: events count, unless only the lists say something.
+    # A file may have both, one of them empty: events count, unless only the lists have data.
     apart = data.tool_uses or data.tool_responses or data.intermediate_responses
     if events or (data.invocation_events is not None and not apart):
         if isinstance(raw, Schema):
-            # There is no session that tells the same: all keys of these events count, nulls included.
-            # Typed records drop nulls; here they have to stay.
+            # No session repeats these events, so all of their keys count, even nulls, which typed records drop.
             raise Unusual
         steps = _with_final(events, final, agents)
     else:
         steps = _intermediate(data, final)
+    # ADK requires user_content, so an invocation without a prompt has an empty one.
     asked = [step for step in asked if step.parts]
     return [msgspec.structs.replace(step, invocation=name) for step in (*asked, *steps)]
 
 
 def _must_be_known(raw: dict[str, Any]) -> None:
-    """Refuse an invocation of which nothing is understood; as an empty one, it would be measured as idle."""
+    """Refuse an invocation if nothing in it is understood: as an empty one, it would count as an idle agent."""
     data = mapping(raw.get("intermediate_data"), "intermediate_data") or {}
     known = any(data.get(key) is not None for key in _DATA)
     strange = list(_unusual_keys(data))
@@ -140,9 +140,10 @@ def _unusual_keys(data: Any) -> dict[str, Any]:
 
 
 def _with_final(events: list[Any], final: Any, agents: Sequence[Agent]) -> list[Step]:
-    """Events with the final response in its place: 2.13 leaves an empty event there, earlier versions leave none."""
+    """Events with the final response in its place: 2.13 leaves an empty event there, earlier versions none."""
     events = [fields_of(event, "an event of an invocation") for event in events]
     if isinstance(final, dict) and not any(event.get("content") == final for event in events):
+        # The last empty one: earlier empty events only changed the state.
         empty = [number for number, event in enumerate(events) if event.get("content") is None]
         if empty:
             events = list(events)
@@ -166,7 +167,7 @@ def _last_speaker(events: list[Any], agents: Sequence[Agent]) -> str | None:
 
 
 def _intermediate(data: Fields, final: Any) -> list[Step]:
-    """The steps of IntermediateData, which keeps calls, answers and sub-agents' words in separate lists without a
+    """The steps of IntermediateData, which has calls, answers and sub-agents' texts in separate lists without a
     common order."""
     steps: list[Step] = []
     calls = [
@@ -204,7 +205,7 @@ def _steps_of_content(content: Any, role: Literal["user", "agent"]) -> list[Step
 
 
 def expected_from(stated: Sequence[Any]) -> Trajectory:
-    """The reference trajectory that a list of invocations states."""
+    """The reference trajectory in a list of invocations."""
     invocations = [fields_of(raw, "an invocation") for raw in stated]
     names = names_of(invocations)
     declarations = [declared_agents(raw.app_details) for raw in invocations]
@@ -220,7 +221,7 @@ def expected_from(stated: Sequence[Any]) -> Trajectory:
 def with_invocations(
     trajectory: Trajectory, raws: Sequence[Fields], names: Sequence[str], declarations: Sequence[Declared]
 ) -> Trajectory:
-    """A trajectory with its invocations, each with what it declares of agents differently from the others."""
+    """A trajectory with its invocations, each with its agents' declarations where they differ from the others'."""
     known = {agent.name: agent for agent in trajectory.agents}
     found = []
     for raw, name, declared in zip(raws, names, declarations, strict=True):

@@ -25,7 +25,7 @@ CODE = "code_execution"
 """The tool's name for code that the model runs on the provider's side."""
 
 TOGETHER = "together"
-"""The note of a step whose one event held calls or words beside the answers of tools."""
+"""The note of a step whose single event contained calls or text together with the answers of tools."""
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _WEB_SAFE = str.maketrans("+/", "-_")
@@ -36,6 +36,7 @@ _OUTCOMES: dict[str, Failure] = {"OUTCOME_FAILED": "error", "OUTCOME_DEADLINE_EX
 
 def failure_in(response: Any) -> tuple[Failure | None, str | None]:
     """How a tool's response reports a failure: status "error", or a non-empty error or error_message."""
+    # Any other type is a plain answer; only an object can report a failure.
     if not isinstance(response, dict):
         return None, None
     error = response.get("error") or response.get("error_message")
@@ -72,7 +73,7 @@ _TEXTS: dict[type, tuple[str, ...]] = {
     Media: ("mime", "uri", "data", "name"),
     Thinking: ("signature",),
 }
-"""Fields of parts that files by hand may hold something else in than text."""
+"""Fields of parts that must be text; hand-written files may have something else there."""
 
 
 def _hidden_thought(raw: dict[str, Any]) -> Part:
@@ -104,7 +105,7 @@ def _code(part: Unknown) -> Part:
 
 
 def part_to(part: Part) -> dict[str, Any] | None:
-    """A part as ADK's models accept it; None if ADK has none for it. Remaining differences go to a patch."""
+    """A part as ADK's models accept it; None if there is no such part. Other differences are noted by `residual`."""
     if isinstance(part, ToolCall):
         return _call(part)
     if isinstance(part, ToolResult):
@@ -130,6 +131,7 @@ def part_to(part: Part) -> dict[str, Any] | None:
 
 def _is_code(part: ToolCall | ToolResult) -> bool:
     """Whether a part is code that the model ran on the provider's side, or its output."""
+    # Only if it was read from ADK: a tool of another agent may have the same name.
     kind = part.extra.get(NAME, {}).get("kind") if NAME in part.extra else None
     if isinstance(part, ToolCall):
         return kind == "executable_code" and isinstance(part.arguments, dict)
@@ -209,7 +211,7 @@ def _plain_part(part: schema.Part) -> Part | None:
     if answer is None or answer.will_continue is not None or answer.scheduling is not None or answer.parts is not None:
         return None
     output = must_be_shallow(answer.response, "function_response.response")
-    # ADK has no field for a failed tool: it can only be told by what the tool answers.
+    # ADK has no field for a failed tool: only the answer shows it.
     failure, error = failure_in(output)
     return ToolResult(call_id=answer.id, name=answer.name, output=output, error=error, failure=failure)
 

@@ -33,7 +33,7 @@ def shape_of(kind: Any) -> Any:
 
 
 EVENT, SESSION = shape_of(schema.Event), shape_of(schema.Session)
-# Other programs use the outlines below with keys of their own: all keys of an object that is named are recased.
+# Other programs add keys of their own to the shapes below, so all keys of a named object are converted.
 CONTENT: dict[str, Any] = dict(shape_of(schema.Content))
 SCHEMA: dict[str, Any] = {}
 SCHEMA.update({"properties": {"*": SCHEMA}, "items": SCHEMA, "any_of": [SCHEMA]})
@@ -85,6 +85,7 @@ def camel(name: str) -> str:
 
 def recase(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
     """A record with its schema keys converted as far as the shape reaches; what the shape does not name is data."""
+    # Names of tools and arguments are keys, too: only keys that the shape reaches may change their case.
     if isinstance(value, dict) and isinstance(shape, dict):
         if shape is DEEP:
             return {
@@ -97,10 +98,10 @@ def recase(value: Any, shape: Any, convert: Callable[[str], str]) -> Any:
         known = isinstance(shape, Known)
         for key, item in value.items():
             name = snake(key)
-            # Nearly all values are null or a text: the shape is asked only for those that hold something.
+            # Nearly all values are null or text; only the others need a look at the shape.
             if item is not None and type(item) not in _SCALARS and (inner := shape.get(name)) is not None:
                 item = recase(item, inner, convert)
-            # A key that is not the schema's may be data: the original converter renamed those too, and golden arguments
+            # A key outside the schema may be data. The original converter renamed those, too, and expected arguments
             # never matched again.
             found[convert(key) if not known or name in shape else key] = item
         return found

@@ -13,13 +13,13 @@ from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 
 MISSHAPEN = (LookupError, TypeError, ValueError, AttributeError, msgspec.ValidationError)
-"""What reading a record raises that has not the outline of its format."""
+"""What readers raise for a record that does not have the shape of its format."""
 
 
 def samples_of(
     records: Iterable[tuple[str | None, Callable[[], Sample]]], what: str, source: Source, on_broken: OnBroken
 ) -> Iterator[Sample]:
-    """The samples of records, each made by a function for its place in the file; one that is not `what` it should be
+    """The samples of records, each made by a function for its place in the file. One that is not `what` it should be
     goes to `on_broken`."""
     for place, made in records:
         try:
@@ -27,14 +27,14 @@ def samples_of(
         except ReadError as error:
             on_broken(error.at(path=source.path, place=place))
         except MISSHAPEN as error:
-            # Files edited by hand break in ways that no reader foresees; one case must not end the file.
+            # Hand-edited files break in ways that no reader foresees; one bad case must not end the file.
             on_broken(ReadError(f"not {what}: {_explain(error)}", path=source.path, place=place))
         else:
             yield with_source(sample, msgspec.structs.replace(source, place=place))
 
 
 def _explain(error: Exception) -> str:
-    """An unforeseen error of a reader as words."""
+    """An unexpected error of a reader, in words."""
     if isinstance(error, msgspec.ValidationError):
         return in_words(error)
     return f"key {error} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,7 +1,7 @@
-"""What ADK's shapes cannot say of a record. It is kept in a corner that ADK ignores (`wire.pantrace_key`).
+"""What ADK's shapes cannot represent of a record. It is kept in a place that ADK ignores (`wire.pantrace_key`).
 
-What ADK adds of its own (an invocation's id, the name of an agent) stays, except inside parts, usage, errors, outcomes
-and scores, where an addition would be a claim that nobody made.
+What ADK adds (an invocation's id, the name of an agent) stays, except inside parts, usage, errors, outcomes
+and scores, where an addition would be a false statement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Save one document of many records, as ADK keeps eval sets and results: a header, and a list written as it comes."""
+"""Save one document with many records, as ADK stores eval sets and results: a header, then a growing list."""
 
 from __future__ import annotations
 

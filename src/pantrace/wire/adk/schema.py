@@ -1,8 +1,8 @@
 """Records as google-adk itself writes them, decoded by type, so that nulls (three quarters of such files) cost almost
 nothing.
 
-A record that has a key or a type which is not listed here is refused, and goes the way of plain dictionaries, which
-knows all versions and keeps what is unknown.
+A record with a key or a type that is not listed here is refused, and is read as plain dictionaries instead, by code
+that knows all versions and keeps what is unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Schema(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=
     def items(self) -> list[tuple[str, Any]]:
         return [each for each in msgspec.structs.asdict(self).items() if each[1] is not None]
 
-    # As with a dictionary: `{}` and a record of nothing but nulls say nothing.
+    # Like a dictionary: `{}` and a record of nothing but nulls are both empty.
     def __bool__(self) -> bool:
         return self != _empty(type(self))
 
@@ -33,14 +33,14 @@ def _empty(kind: type[Schema]) -> Schema:
 
 
 class Loose(dict[str, Any]):
-    """A record with any keys, read by attribute like a typed one; what it does not have is None."""
+    """A record with any keys, read by attribute like a typed one; a missing key is None."""
 
     def __getattr__(self, name: str) -> Any:
         return self.get(name)
 
 
 Fields: TypeAlias = Any
-"""A `Schema` or a `Loose` record. Readers ask both by attribute: of a struct that costs a tenth of a method call."""
+"""A `Schema` or a `Loose` record. Readers use attributes for both: on a struct, that costs a tenth of a method call."""
 
 
 def fields_of(raw: Any, what: str) -> Fields:
@@ -53,9 +53,9 @@ def fields_of(raw: Any, what: str) -> Fields:
 
 
 Keys = Annotated[Any, "schema"]
-"""A record whose keys belong to the schema all the way down; nothing in it is somebody's data."""
+"""A record whose keys belong to the schema at every level; none of them is user data."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**52)]
-"""Tokens: two of them together are still a count that the model takes."""
+"""Tokens: the sum of two is still within the model's limit."""
 _Number = int | float | None
 
 
@@ -135,7 +135,7 @@ class Detail(Schema):
     token_count: int
 
 
-# A count that is no integer makes the record refused here; the general reader keeps it.
+# A count that is not an integer is refused here; the general reader keeps it.
 class Counts(Schema):
     cache_tokens_details: list[Detail] | None = None
     cached_content_token_count: _Count | None = None
@@ -194,8 +194,8 @@ class Event(Schema):
     timestamp: _Number = None
 
 
-# What google-adk repeats of an event in an invocation.
-# Usage and model since 2.13, grounding since 2.9.
+# What google-adk repeats of an event in an invocation:
+# usage and model since 2.13, grounding since 2.9.
 class ShortEvent(Schema):
     author: str | None = None
     content: Content | None = None
@@ -205,7 +205,7 @@ class ShortEvent(Schema):
 
 
 class Intermediate(Schema):
-    """What lies between prompt and response: events, or calls and answers in separate lists."""
+    """What happened between prompt and response: events, or calls and answers in separate lists."""
 
     invocation_events: list[ShortEvent] | None = None
     tool_uses: list[Call] | None = None
@@ -224,7 +224,7 @@ class Invocation(Schema):
     tool_duration: _Number = None
     rubrics: Any = None
     app_details: msgspec.Raw = msgspec.Raw(b"null")
-    """Not decoded: the same in every invocation of a file, as a rule."""
+    """Not decoded here: it is usually the same in every invocation of a file, and decoded once."""
 
 
 class Details(Schema):

@@ -16,10 +16,10 @@ from .schema import Details, Fields, Metric, fields_of
 NAME = "adk-history"
 MAKER = Maker(name="google-adk", kind="stored")
 FINAL_STATUS = "final_eval_status"
-"""Name of the score that a case has which was not run."""
+"""Name of the only score of a case that was not run."""
 
 STATUS = {1: "PASSED", 2: "FAILED", 3: "NOT_EVALUATED", 4: "INFORMATIONAL"}
-# Integers in google-adk's files; the seed document and other writers use names.
+# google-adk writes integers; the original evaluation guide and other writers use names.
 _NUMBERS = {name: number for number, name in STATUS.items()} | {"PASS": 1, "FAIL": 2}
 
 _SHARE = Scale(low=0, high=1)
@@ -76,16 +76,14 @@ def scores_from(overall: Sequence[Fields], blocks: Sequence[Sequence[Fields]], m
             entries = per_metric.setdefault(result.metric_name, [None] * len(blocks))
             entries[place] = result
     names = {metric.metric_name for metric in overall}
-    # A metric may have been computed for single invocations and never for the case.
+    # A metric may have been computed only for single invocations, not for the case.
     alone = [Metric(metric_name=name) for name in per_metric if name not in names]
     return [_score(metric, per_metric.get(metric.metric_name), maker) for metric in (*overall, *alone)]
 
 
 def verdict(value: Any, reason: str | None, maker: Maker = MAKER) -> list[Score]:
     """The verdict on a case of which nothing else was recorded. A case that was not evaluated has none: its missing
-    trajectory says so already.
-
-    A case that was not evaluated has none, as a sample without a trajectory says already."""
+    trajectory says so already."""
     passed = _PASSED.get(status_number(value) or 0)
     if passed is None:
         return []
@@ -135,7 +133,7 @@ def _details(metric: Fields) -> dict[str, Any]:
 
 
 def _criterion(metric: Fields) -> dict[str, Any] | None:
-    """What a metric demands, without the threshold, which has its own field."""
+    """A metric's criterion without the threshold, which has its own field."""
     criterion = metric.criterion
     if not isinstance(criterion, dict):
         return None
@@ -159,7 +157,7 @@ def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
     entry = {"score": result.score, "status": STATUS.get(status or 0, result.eval_status), **_details(result)}
     if beside := _unknown_keys(result):
         entry["beside"] = beside
-    # google-adk repeats threshold and criterion in every result: a note only where they are others.
+    # google-adk repeats threshold and criterion in every result; they are noted only if they differ.
     if result.threshold != metric.threshold:
         entry["threshold"] = result.threshold
     if result.criterion != metric.criterion:
@@ -168,7 +166,7 @@ def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
 
 
 def metric_to(score: Score) -> dict[str, Any]:
-    """A score as an overall metric result; what ADK has no field for goes to a patch."""
+    """A score as an overall metric result; data without a field in ADK is noted by `residual`."""
     value = score.value if score.status == "scored" else None
     worth = float(value) if isinstance(value, (bool, int, float)) else None
     details = unknown_keys(score.details, ("criterion", "per_invocation"))
@@ -214,9 +212,10 @@ def _metric(
     if isinstance(criterion, dict) or (threshold is not None and score.maker != MAKER):
         stated = {"threshold": threshold} if threshold is not None else {}
         metric["criterion"] = stated | object_of(criterion)
+    # google-adk wrote these keys itself, so it accepts all of them.
     if score.maker == MAKER:
         return {**metric, "details": details, **beside}
-    # google-adk refuses a file for a key that it does not know: of others' scores only known keys are written.
+    # google-adk refuses a file with an unknown key, so scores of other makers are written with known keys only.
     return {**metric, "details": {key: details[key] for key in _DETAILS if key in details}}
 
 

@@ -1,4 +1,4 @@
-"""Sessions: a conversation with its state, as `adk run`, the API server and the session services keep it."""
+"""Sessions: a conversation with its state, as `adk run`, the API server and the session services store it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
     events = list_of(session.events, "a session's events")
     usual = usual_empty(events[0]) if events and isinstance(events[0], (dict, Event)) else None
     steps = steps_from(events, camel=camel, usual=usual)
-    # Decoded by type, it has no other keys than those that are read below.
+    # A session decoded by type has no keys but those that are read below.
     rest = unknown_keys(session, _KNOWN) if isinstance(session, Loose) else {}
+    # Refused, not read as an empty session: an idle agent would get scores.
     if not steps and (strange := [key for key, value in rest.items() if _holds(value)]):
         raise ReadError(
             f"a session has its data under keys that are not ADK's: {', '.join(strange)[:80]}",
@@ -46,14 +47,14 @@ def trajectory_from(raw: Any, declarations: Sequence[Declared] = ()) -> Trajecto
         rest["app_name"] = session.app_name
     if session.user_id is not None:
         rest["user_id"] = session.user_id
-    # Which fields google-adk writes without a value depends on its version: noted once for all events.
+    # Which empty fields google-adk writes depends on its version; noted once for all events.
     if usual is not None:
         rest["empty_actions"] = sorted(usual)
     state, ended = session.state, session.last_update_time
     if state is None and isinstance(session, Loose) and isinstance(session.context, dict):
         state = session.context
         rest["state_key"] = "context"
-    # ADK's default of 0 is no time.
+    # ADK's default is 0, which means no time.
     if isinstance(ended, bool) or not isinstance(ended, (int, float)) or not ended:
         rest |= {"last_update_time": ended} if ended is not None else {}
         ended = None
@@ -79,7 +80,7 @@ def _holds(value: Any) -> bool:
 
 
 def _with_logs(steps: list[Step], logs: list[Any]) -> list[Step]:
-    """Before 1.0, usage and model stood in a log beside the events."""
+    """Steps with usage and model from a log: before 1.0, they were not in the events."""
     responses = {log.get("event_id"): log.get("model_response") for log in logs if isinstance(log, dict)}
     found: list[Step] = []
     for step in steps:
@@ -92,13 +93,13 @@ def _with_logs(steps: list[Step], logs: list[Any]) -> list[Step]:
 
 
 def invocation_ids(steps: tuple[Step, ...]) -> list[str]:
-    """The invocation of each step: its own, else the previous step's; a prompt without one begins a new one."""
+    """The invocation of each step: its own, otherwise the previous step's; a prompt without one begins a new one."""
     ids: list[str] = []
     # Steps before the first one with an id belong to it.
     current: str | None = next((step.invocation for step in steps if step.invocation), None)
     turn = 0
     for step in steps:
-        # Other formats know no invocations: a prompt is where ADK would begin one.
+        # Other formats have no invocations; ADK would begin one at each prompt.
         if is_prompt(step):
             turn += 1
         if step.invocation:
@@ -110,13 +111,13 @@ def invocation_ids(steps: tuple[Step, ...]) -> list[str]:
 
 
 def main_agent(trajectory: Trajectory) -> str:
-    """The agent that speaks if nobody is named."""
+    """The agent that counts as the speaker if none is named."""
     named = next((step.agent for step in trajectory.steps if step.role == "agent" and step.agent), None)
     return named or next((agent.name for agent in trajectory.agents), "agent")
 
 
 def app_name(sample: Sample) -> str:
-    """The app of a sample: as recorded, else the agent under test or the one that spoke."""
+    """The app of a sample: as recorded, otherwise the agent under test, otherwise the one that spoke."""
     trajectory = sample.trajectory
     if trajectory is not None and isinstance(name := trajectory.extra.get(NAME, {}).get("app_name"), str):
         return name
@@ -141,7 +142,7 @@ def session_to(sample: Sample) -> dict[str, Any]:
         "app_name": app_name(sample),
         "user_id": user_id(sample),
     }
-    # ADK has defaults for these; a session that came without them stays without them.
+    # ADK has defaults for these: a session that was read without them is written without them.
     if trajectory.state is not None or not kept:
         session["state"] = trajectory.state or {}
     session["events"] = events_to(
@@ -155,7 +156,7 @@ def session_to(sample: Sample) -> dict[str, Any]:
         ended = next((step.at for step in reversed(trajectory.steps) if step.at is not None), None)
     if ended is not None:
         session["last_update_time"] = ended
-    # Keys from before 1.0 are written only where they were read: google-adk refuses those it does not know.
+    # Keys from before 1.0 are written only if they were read: google-adk refuses unknown ones.
     return session | unknown_keys(kept, session) if "app_name" in kept else session
 
 
@@ -171,7 +172,7 @@ def _with_note(row: Any, rest: Any) -> Any:
     events = row["events"] if isinstance(row, dict) else row
     if not events or not rest:
         return row
-    # Written as the events beside it are written, or google-adk would not find its own keys again.
+    # In the same case as the neighbouring events, or google-adk would not recognise its own key.
     key = "customMetadata" if "invocationId" in events[0] else "custom_metadata"
     custom = events[0].get(key, {})
     first = {**events[0], key: {**custom, CARRIER: {**custom.get(CARRIER, {}), "sample": rest}}}
@@ -179,8 +180,8 @@ def _with_note(row: Any, rest: Any) -> Any:
 
 
 IN_FIRST_EVENT = Corner(_note_in, _with_note)
-"""A session has no free corner, but its events have: the note of the first one, beside what is kept of its own step.
-Reading events passes over what is not of their step, so nothing has to be taken away."""
+"""A session has no place for free data, but its events do: our data goes into the first event's note, next to that of
+its own step. The reader of events ignores what does not belong to the step, so nothing has to be removed."""
 
 
 def camel_session(session: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What ADK's models demand, in snake_case, for `validate`."""
+"""What ADK's models require, in snake_case, for `validate`. A key with ? may be missing."""
 
 from __future__ import annotations
 

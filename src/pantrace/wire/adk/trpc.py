@@ -2,8 +2,8 @@
 
 Spec: evaluation/evalset/evalcase.go and evaluation/evalresult/evalresult.go of trpc-group/trpc-agent-go, from December
 2025 on (before, it wrote contents as ADK does). An invocation holds its calls with their answers in `tools`, for a
-few days in `intermediate_data.tool_calls` and `tool_responses`. Statuses are words in small letters. Go leaves out
-what is zero or empty: a score that is missing beside a verdict is 0.
+few days in `intermediate_data.tool_calls` and `tool_responses`. Statuses are words in lower case. Go leaves out
+what is zero or empty: a verdict without a score has the score 0.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .contents import answer_of, as_content, call_of, is_message
 from .schema import Invocation
 
 DIALECT = "trpc-agent-go"
-"""The variant that `detect` tells."""
+"""The variant that `detect` reports."""
 MAKER = Maker(name=DIALECT, kind="stored")
 SCENARIO = ("driver", "stop_signal", "max_allowed_invocations")
-"""What its scenarios say beyond those of ADK."""
+"""Keys of its scenarios that ADK's do not have."""
 
 _INVOCATION = frozenset(Invocation.__struct_fields__)
 _INVOCATIONS = ("actual_invocation", "expected_invocation")
@@ -73,6 +73,7 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
 
 def as_eval_case(case: dict[str, Any]) -> dict[str, Any]:
     """An eval case in ADK's shape; its rubrics belong to metrics, ADK's do not."""
+    # The same key means something else in ADK.
     row = {"metric_rubrics" if key == "rubrics" else key: value for key, value in case.items()}
     for key in ("conversation", "actual_conversation"):
         if isinstance(told := row.get(key), list):
@@ -81,7 +82,7 @@ def as_eval_case(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_invocation(raw: Any) -> Any:
-    """An invocation in ADK's shape; what ADK has no place for is kept beside it."""
+    """An invocation in ADK's shape; other data is kept next to it, under the dialect's name."""
     if not is_invocation(raw):
         return raw
     row = dict(raw)
@@ -117,7 +118,7 @@ def as_invocation(raw: Any) -> Any:
         "intermediate_responses": [["", as_content(each)["parts"]] if is_message(each) else each for each in between],
     }
     row["intermediate_data"] = data
-    # Kept apart from keys that nobody knows: those go back to their place, these would make google-adk refuse the file.
+    # Kept apart from unknown keys, which are written back to their place: these would make google-adk refuse the file.
     rest = unknown_keys(row, _INVOCATION)
     return {**{key: row[key] for key in row if key in _INVOCATION}, **({DIALECT: rest} if rest else {})}
 
@@ -131,7 +132,7 @@ def _metrics(results: Any) -> Any:
 def _metric(result: dict[str, Any]) -> dict[str, Any]:
     row = dict(result)
     if row.get("eval_status") in _VERDICTS:
-        # Go leaves zeros out of its JSON.
+        # Go leaves zeros out of its JSON, so a missing score is a real 0.
         row.setdefault("score", 0.0)
     details = row.get("details")
     if isinstance(details, dict) and isinstance(rubrics := details.get("rubric_scores"), list):

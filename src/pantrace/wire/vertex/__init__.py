@@ -1,1 +1,1 @@
-"""What the rows for the Vertex AI evaluation client share: parts, contents, columns, and what the client refuses."""
+"""What the formats for the Vertex AI evaluation client share: parts, contents, columns, and what the client refuses."""

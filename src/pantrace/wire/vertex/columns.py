@@ -1,4 +1,4 @@
-"""Columns beside the conversation: id, epoch, title, time, reference and context of a sample, both ways."""
+"""Columns next to the conversation, read and written: id, epoch, title, time, reference and context of a sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pantrace.wire.times import from_iso, time_text
 def text_or_content(text: str, role: str) -> str | dict[str, Any]:
     """A text for a column. One that looks like a number is wrapped as a content: pandas would make it a number, and the
     client then refuses the file."""
-    # A quick look first: of words, float() only takes "nan" and "inf".
+    # A quick look first: the only words that float() accepts are "nan" and "inf".
     if text[:1].isalpha() and text[:1] not in "nNiI":
         return text
     try:
@@ -36,6 +36,7 @@ def column_text(value: Any) -> str | None:
 
 def session_id(row: dict[str, Any]) -> str:
     """The row's own id; a fingerprint of the row if it has none."""
+    # Numbers are accepted, because pandas turns ids of digits into integers.
     for key in ("session_id", "eval_case_id"):
         if isinstance(found := row.get(key), (str, int)) and found != "":
             return str(found)
@@ -62,7 +63,7 @@ def columns_of(sample: Sample, format_name: str) -> dict[str, Any]:
 
 
 def columns_from(row: dict[str, Any], format_name: str, known: set[str]) -> dict[str, Any]:
-    """The Sample fields that the columns hold, and under `title` and `created` those of its trajectory."""
+    """The Sample fields in the columns, and under `title` and `created` those of its trajectory."""
     rest = unknown_keys(row, known | {"session_id"})
     fields: dict[str, Any] = {"id": session_id(row), "title": None, "created": None, "epoch": None}
     if isinstance(title := rest.get("title"), str):

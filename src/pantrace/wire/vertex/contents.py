@@ -1,5 +1,5 @@
-"""Steps as Gemini contents, and back. A tool's answer is a content of its own there, and part of its call's step
-here."""
+"""Steps as Gemini contents, and back. There, a tool's answer is a separate content; in the model, it is part of its
+call's step."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pantrace.wire.json import unknown_keys
 from .parts import must_be_text, part_in, part_out
 
 CONTENT = "content"
-"""Where a step keeps what its first content says beyond role and parts."""
+"""The key under which a step keeps the other keys of its first content."""
 _KNOWN = frozenset({"role", "parts"})
 Content = tuple[str, list[dict[str, Any]], float | None]
-"""Role of a content (model, or user for what tools answered), its parts, and when the tools had answered."""
+"""Role of a content (model, or user for tools' answers), its parts, and when the tools answered."""
 
 Said = tuple[Any, tuple[Part, ...], dict[str, Any] | None]
-"""Role of a content, its parts, and what it says beyond these."""
+"""Role of a content, its parts, and its other keys."""
 
 
 def contents_of(step: Step, format_name: str) -> Iterator[Content]:
-    """What the agent said and asked in a step, and what the tools answered, in turns.
+    """What the agent said and called in a step, and what the tools answered, alternating.
 
-    Calls of one step count as made together, unless words or thoughts stand behind an answer."""
+    Calls of one step count as made together, unless text or thoughts follow an answer."""
     asked: list[dict[str, Any]] = []
     answered: list[Content] = []
     for part in step.parts:
@@ -40,6 +40,7 @@ def contents_of(step: Step, format_name: str) -> Iterator[Content]:
             else:
                 answered.append(("user", [said], part.ended))
             continue
+        # The model spoke again after an answer: what follows is a new content.
         if answered and not isinstance(part, ToolCall):
             if asked:
                 yield "model", asked, None
@@ -58,13 +59,13 @@ def content_to(step: Step, role: str, parts: list[dict[str, Any]], format_name: 
 
 
 def content_in(content: Any, format_name: str) -> Said:
-    """The role, parts and other keys of a content; nothing for what is not one."""
+    """The role, parts and other keys of a content; empty if it is not a content."""
     if type(content) is not dict:
         return None, (), None
     raw, known = content.get("parts"), _KNOWN
     parts = tuple([part_in(part, format_name) for part in raw]) if type(raw) is list else ()
     if not parts and type(content.get("content")) is str:
-        # Of the client's own examples: {"role": "user", "content": "words"}.
+        # As in the client's own examples: {"role": "user", "content": "words"}.
         parts, known = (Text(text=content["content"]),), _KNOWN | {"content"}
     return content.get("role"), parts, unknown_keys(content, known) or None
 
@@ -83,11 +84,11 @@ def append_content(
     state_delta: Any = None,
     rest: dict[str, Any] | None = None,
 ) -> None:
-    """Add a content to the steps: as a step of its own, or, for tool answers alone, inside the step that made the
+    """Add a content to the steps: as a separate step, or, if it has only tool answers, inside the step that made the
     calls.
 
-    An answer that has an id, a state delta or a `rest` (what goes into `extra`) keeps a step of its own. `start` is the
-    first step that the content may join."""
+    An answer with an id, a state delta or a `rest` (for `extra`) stays a separate step. `start` is the first step that
+    the content may join."""
     if type(author) is not str or id is not None:
         must_be_text(author=author, id=id)
     if state_delta is not None and type(state_delta) is not dict:
@@ -119,7 +120,7 @@ def append_content(
 
 
 def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: float | None) -> bool:
-    """Put results behind their calls; returns False and changes nothing unless the step made a call for each."""
+    """Put results after their calls; returns False and changes nothing unless the step made a call for each."""
     if step.role != "agent" or step.agent != author:
         return False
     call = only_call(step.parts) if len(results) == 1 else None
@@ -139,9 +140,9 @@ def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: fl
             if part.id is not None or (
                 result.name in (None, part.name) and not (isinstance(follower, ToolResult) and follower.call_id is None)
             ):
-                # Words behind the call were said before the answer came.
+                # Text after the call was written before the answer came.
                 spoken = any(type(later) not in (ToolCall, ToolResult) for later in parts[place + 1 :])
-                # Directly behind its call otherwise, as parallel calls are answered in any order.
+                # Otherwise directly after its call, because parallel calls are answered in any order.
                 parts.insert(len(parts) if spoken else place + 1, result)
                 break
         else:
@@ -153,7 +154,7 @@ def _answer(step: Step, results: tuple[Part, ...], author: str | None, ended: fl
 
 
 def only_call(parts: tuple[Part, ...]) -> ToolCall | None:
-    """The call at the end of the parts, if they hold no other call and no answer; true of nearly all steps with a
+    """The call at the end of the parts, if they contain no other call and no answer, as in nearly all steps with a
     call."""
     last = parts[-1] if parts else None
     if type(last) is not ToolCall:
@@ -166,7 +167,7 @@ def only_call(parts: tuple[Part, ...]) -> ToolCall | None:
 
 def add_results(step: Step, parts: tuple[Part, ...], results: tuple[Part, ...], ended: float | None) -> None:
     """Give a step new parts, with results that came at this time."""
-    # Nobody has seen the step and its results yet: they are still being made, and copying them took a tenth of reading.
+    # In place, although structs are frozen: no other code has seen them yet, and copies took a tenth of reading time.
     force_setattr(step, "parts", parts)
     if ended is not None:
         for result in results:

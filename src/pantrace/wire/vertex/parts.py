@@ -14,7 +14,7 @@ from pantrace.wire.gemini import part_from, part_to
 from pantrace.wire.json import encode
 
 BARE = "_arguments"
-"""The key under which arguments that are no object are written: `function_call.args` must be one."""
+"""The key for arguments that are not an object: `function_call.args` must be one."""
 _FAILURES = frozenset(get_args(Failure))
 _OWN_KEYS = frozenset({"output", "error"})
 _EXIT_CODE = re.compile(r"exit code (-?\d+)")
@@ -33,16 +33,17 @@ def arguments_from(raw: Any) -> Any:
 
 
 def error_text(result: ToolResult) -> str | None:
-    """Why a tool failed: its error, else a word for a failure hidden in a normal answer."""
+    """Why a tool failed: its error, otherwise a word for a failure hidden in a normal answer."""
     if result.error is not None or result.failure is None:
         return result.error
+    # The client's rows have one place for a failure, the error text.
     if result.failure == "exit_code" and result.exit_code is not None:
         return f"exit code {result.exit_code}"
     return result.failure
 
 
 def failure_from(error: Any) -> dict[str, Any]:
-    """The ToolResult fields that an error text stands for; the inverse of `error_text`."""
+    """The ToolResult fields for an error text; the inverse of `error_text`."""
     if error is None:
         return {}
     text = error if isinstance(error, str) else encode(error).decode()
@@ -59,7 +60,7 @@ def response_to(result: ToolResult) -> dict[str, Any]:
     if type(output) is dict:
         if error is not None and output == {"error": error}:
             return output
-        # An object of the tool's own that cannot be taken for our wrapping.
+        # The tool's own object, which cannot be mistaken for our wrapper.
         if not output.keys() <= _OWN_KEYS and output.get("error") == error:
             return output
     response = {} if output is None else {"output": output}
@@ -94,6 +95,7 @@ def must_be_text(**fields: Any) -> None:
 
 def part_in(raw: Any, format_name: str) -> Part:
     """One Gemini part as a part of the model."""
+    # A short cut for plain text, which is half of all parts.
     if type(raw) is dict and len(raw) == 1 and type(text := raw.get("text")) is str:
         return Text(text=text)
     part = part_from(raw, format_name)
@@ -145,7 +147,7 @@ def _plain_result(part: Any) -> dict[str, Any]:
     return {"function_response": answer}
 
 
-# Most parts are of these kinds and bear no extra: written without a detour they are what the speed depends on.
+# Most parts are of these kinds and have no extra; the speed of writing depends on this short cut.
 _PLAIN: dict[type, Callable[[Any], dict[str, Any] | None]] = {
     Text: _plain_text,
     Thinking: _plain_thinking,

@@ -9,9 +9,9 @@ from pantrace.model import Sample, ToolCall, ToolResult, Unknown
 
 
 def sample_refusal(sample: Sample, format_name: str) -> str | None:
-    """Why the client's reader would refuse a file with this sample; None if it would not.
+    """Why the client's reader would refuse a file with this sample; None if it would accept it.
 
-    Only what others made is looked at: arguments, outputs, states, schemas and extras."""
+    Only foreign data is examined: arguments, outputs, states, schemas and extras."""
     trajectory = sample.trajectory
     assert trajectory is not None
     values: list[Any] = [sample.extra.get(format_name), trajectory.extra.get(format_name)]
@@ -40,7 +40,7 @@ def sample_refusal(sample: Sample, format_name: str) -> str | None:
 
 
 def refusal(row: Any) -> str | None:
-    """Why the client's reader would refuse a file with these values; None if it would not."""
+    """Why the client's reader would refuse a file with these values; None if it would accept it."""
     waiting = [row]
     while waiting:
         value = waiting.pop()
@@ -49,6 +49,7 @@ def refusal(row: Any) -> str | None:
             waiting.extend(value.values())
         elif kind is list:
             waiting.extend(value)
+        # pandas' JSON reader takes no larger integers, and fails for the whole file.
         elif kind is int and not -(2**63) <= value < 2**64:
             return f"the client cannot read the integer {value}: it does not fit into 64 bits"
     return None

@@ -44,8 +44,8 @@ class Content(RowType, kw_only=True):
 
 
 def parts_of(raw: list[GeminiPart], format_name: str) -> tuple[Part, ...]:
-    """The same parts that `part_in` makes of the same JSON."""
-    # Half of all parts are plain words: a call for each would take as long as making it.
+    """The same parts that `part_in` makes from the same JSON."""
+    # Half of all parts are plain text: a function call for each would double the time.
     return tuple(
         [
             Text(text=part.text)
@@ -64,7 +64,7 @@ def _part_of(raw: GeminiPart, format_name: str) -> Part:
     if text is None and thought is None:
         if call is not None and answer is None:
             arguments = arguments_from(call.args)
-            if is_tracked(arguments):  # what the collector does not track is flat
+            if is_tracked(arguments):  # the garbage collector does not track flat values
                 must_be_shallow(arguments, "function_call.args")
             return ToolCall(id=call.id, name=call.name or "", arguments=arguments)
         if answer is not None and call is None:

@@ -8,14 +8,14 @@ from pantrace.wire.extra_keys import rest_of
 from pantrace.wire.optional import object_of
 
 _PATH = ("evaluated_rubric", "content", "property")
-"""The service wraps the words of a rubric three times."""
+"""The service wraps the text of a rubric three times."""
 _KNOWN = ({"verdict", "reasoning"}, {"rubric_id", "type", "importance"}, set[str](), {"description"})
-"""What is read of a verdict and of each of its wrappings."""
+"""The known keys of a verdict and of each of its wrappers."""
 
 
 def verdict_in(raw: dict[str, Any]) -> dict[str, Any]:
-    """A verdict in short form, with everything else under the keys where it stood. The service omits or nulls what is
-    false."""
+    """A verdict in short form, with everything else under its original keys. The service omits values that are false,
+    or writes null."""
     levels = [raw]
     for key in _PATH:
         inner = levels[-1].get(key)
@@ -36,7 +36,7 @@ def _unknown(levels: list[dict[str, Any]]) -> dict[str, Any]:
     """Keys that a later version of the service may add, at any level."""
     rest: dict[str, Any] = {}
     for level, known, key in reversed(list(zip(levels, _KNOWN, (*_PATH, None), strict=True))):
-        # A wrapping that is no object was not read: it stays as it is.
+        # A wrapper that is not an object was not read, so it is kept unchanged.
         read = {*known, key} if key is not None and isinstance(level.get(key), dict) else known
         rest = rest_of(level, read) | ({key: rest} if key is not None and rest else {})
     return rest

@@ -1,7 +1,7 @@
 """Dialects: one small module for each way of recording an agent's run in spans.
 
-Which one a span speaks is seen from the span itself: the first in `TABLE` that recognises it reads it. A dialect turns
-a span into `SpanContent`; trees, turns and steps are made elsewhere (`..assemble`), for all of them alike.
+The span itself shows its dialect: the first entry of `TABLE` that recognises a span reads it. A dialect turns a span
+into `SpanContent`; trees, turns and steps are made in `..assemble`, in the same way for all dialects.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Google's Agent Development Kit: spans of scope `gcp.vertex.agent`.
 
-Older versions keep whole requests and responses in attributes of their own; newer ones speak the conventions. A span
-`execute_tool (merged)` repeats the parallel calls beside it. Context that was made of another agent's words is told as
-the user's, and is not.
+Older versions keep whole requests and responses in their own attributes; newer ones follow the conventions. A span
+`execute_tool (merged)` repeats the parallel calls beside it. Context made from another agent's text has the user's
+role, although it is not the user's.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ def read(span: Span) -> SpanContent:
     told = genai.read_attributes(span)
     given = span.attributes
     if told.kind == "tool":
-        # Since 2.13: repeats the parallel calls beside it, and would count them twice.
+        # Since 2.13. It repeats the parallel calls beside it, which would count twice.
         if told.name == "(merged tools)":
             return SpanContent(conversation=told.conversation)
         if told.arguments is None:
             told.arguments = given.json("gcp.vertex.agent.tool_call_args")
         if told.output is None:
             told.output = given.json("gcp.vertex.agent.tool_response")
+        # ADK wraps every tool's answer in an object and writes it as JSON text.
         told.output = unpacked(told.output)  # always an object
     elif told.kind == "model" or span.name == "call_llm":
         told.kind = "model"

@@ -1,7 +1,7 @@
-"""AWS Distro for OpenTelemetry: content of OpenInference spans moved into an event named for its library.
+"""AWS Distro for OpenTelemetry: content of OpenInference spans, moved into an event named after the library.
 
-The body has `input.messages` and `output.messages`; their contents are JSON texts of LangChain, by whose shape a span
-is known to be a model call or a tool.
+The body has `input.messages` and `output.messages`. Their contents are JSON texts of LangChain; the shape of these
+texts shows whether a span is a model call or a tool.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from . import genai
 
 
 def recognise(span: Span) -> bool:
+    # Spans that still have their attributes are read by the OpenInference dialect, which knows more.
     return "openinference.span.kind" not in span.attributes and _event(span) is not None
 
 
@@ -36,6 +37,7 @@ def read(span: Span) -> SpanContent:
     body = event.plain["body"]
     given, answer = _content(body.get("input")), _content(body["output"])
     match answer:
+        # LangChain's result of a model call.
         case {"generations": [[dict(generation), *_], *_]}:
             told.kind = "model"
             told.heard = messages_from((body.get("input") or {}).get("messages") or [])
@@ -44,6 +46,7 @@ def read(span: Span) -> SpanContent:
             told.kind, told.name, told.call_id = "tool", text_of(rest.get("name")), text_of(rest.get("tool_call_id"))
             told.arguments, told.output = given, output
             told.failed = rest.get("status") == "error"
+    # An event that was not understood stays in `extra`.
     event.taken = told.kind != "other"
     return genai.with_failure(told, span)
 

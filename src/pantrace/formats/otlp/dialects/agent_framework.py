@@ -1,4 +1,4 @@
-"""Microsoft Agent Framework: agent spans repeat usage and messages of their calls; lists of reasons are JSON texts."""
+"""Microsoft Agent Framework: agent spans repeat the usage and messages of their calls; stop reasons are JSON text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def recognise(span: Span) -> bool:
 def read(span: Span) -> SpanContent:
     told = genai.read_attributes(span)
     if told.kind == "agent" and told.said:
-        # Its calls tell all before the last answer. What stands behind it nobody else tells: how a handover went.
+        # The model calls have everything before the last answer. What follows it, how a handover went, is only here.
         answers = [place for place, each in enumerate(told.said) if each.role == "assistant"]
         told.said = told.said[answers[-1] :] if answers else []
     return genai.with_failure(told, span)

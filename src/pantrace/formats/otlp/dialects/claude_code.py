@@ -1,6 +1,6 @@
-"""Claude Code's own telemetry: spans and events `claude_code.*`. Words of people and models are redacted by default.
+"""Claude Code's own telemetry: spans and events `claude_code.*`. Prompts and answers are redacted by default.
 
-Token counts are Anthropic's: input excludes what was read from and written to a cache.
+Token counts follow Anthropic's convention: input excludes tokens that were read from or written to the cache.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read(span: Span) -> SpanContent:
     if told.kind == "agent":
         told.name = "claude-code"
         prompt = given.text("user_prompt", "prompt")
-        # Prompts are redacted unless the user asks for them.
+        # Prompts are redacted unless the user enables them; a placeholder is not a prompt.
         if prompt is not None and prompt != REDACTED:
             told.heard = [Message("user", (Text(text=prompt),))]
     elif told.kind == "model":
@@ -50,6 +50,7 @@ def read(span: Span) -> SpanContent:
         told.call_id = given.text("tool_use_id")
         told.arguments = unpacked(given.get("tool_input")) if "tool_input" in given else _arguments(span)
     told = genai.with_failure(told, span)
+    # Events have it as a text. A failed tool need not set the status of its span.
     if given.get("success") in (False, "false"):
         told.failed = True
         told.error = told.error or StepError(kind=given.text("error_type"), message=given.text("error"))
@@ -60,6 +61,7 @@ def _usage(span: Span) -> Usage | None:
     given = span.attributes
     read, written = given.count("cache_read_tokens"), given.count("cache_creation_tokens")
     fresh = given.count("input_tokens")
+    # The model's input includes cached tokens, so they are added.
     whole = None if fresh is None else fresh + (read or 0) + (written or 0)
     found = Usage(
         input=whole,

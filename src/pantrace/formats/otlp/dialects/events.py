@@ -1,7 +1,7 @@
-"""Content in events of a span, or in log records that belong to it.
+"""Reads content in events of a span, or in log records that belong to it.
 
-Up to version 1.36 of the conventions each message is an event (`gen_ai.user.message`, `gen_ai.choice`); later
-`gen_ai.client.inference.operation.details` holds all of them. Judgements are `gen_ai.evaluation.result`.
+Up to version 1.36 of the conventions each message is an event (`gen_ai.user.message`, `gen_ai.choice`); later one event
+`gen_ai.client.inference.operation.details` has all of them. Scores are `gen_ai.evaluation.result`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ _LABELS = {"pass": True, "passed": True, "fail": False, "failed": False}
 
 
 def with_events(told: SpanContent, span: Span) -> None:
-    """Add what the events of a span say."""
+    """Add the content of a span's events."""
     for event in span.events:
         if event.name in _ROLES:
             event.taken = True
             if told.kind == "tool":
+                # Strands uses message events for a tool's input and output, too.
                 _input_of_tool(told, event.body)
             elif (message := _message(event.body, _ROLES[event.name])) is not None:
                 told.heard = [*(told.heard or ()), message]
@@ -44,6 +45,7 @@ def with_events(told: SpanContent, span: Span) -> None:
 def _message(body: dict[str, Any], role: str) -> Message | None:
     """A message whose role follows from the event's name."""
     content = unpacked(body.get("content"))
+    # A single content block instead of a list of them.
     if isinstance(content, dict) and "content" not in content and role != "tool":
         content = [content]
     return message_from({**body, "role": role, "content": content}, role)
@@ -57,6 +59,7 @@ def _choice(told: SpanContent, body: dict[str, Any]) -> None:
     if isinstance(said, list):
         said = {"content": said}
     elif isinstance(said, str):
+        # Strands adds a line break to the answer's text.
         said = {"content": said.removesuffix("\n")}
     if isinstance(said, dict):
         message = message_from({**said, "role": "assistant"})
@@ -94,7 +97,7 @@ def _input_of_tool(told: SpanContent, body: dict[str, Any]) -> None:
 
 
 def scores_of(span: Span) -> list[Score]:
-    """Scores that stand beside a span."""
+    """Scores in the events of a span."""
     found = []
     for event in span.events:
         given = event.attributes
@@ -110,6 +113,7 @@ def scores_of(span: Span) -> list[Score]:
                 value=value if value is not None else label,
                 status="scored" if value is not None or label is not None else "unscored",
                 explanation=given.text("gen_ai.evaluation.explanation"),
+                # A label without a number is itself the value.
                 passed=_LABELS.get(label) if label is not None and value is not None else None,
             )
         )

@@ -1,7 +1,7 @@
 """GenAI semantic conventions of OpenTelemetry: attributes `gen_ai.*`, of every version.
 
-Content stands in attributes (1.37 and later), in events of the span or in log records (see `events`). Usage: input
-includes cached tokens, output includes reasoning.
+Content is in attributes (1.37 and later), in events of the span or in log records (see `events`). Usage: input includes
+cached tokens, output includes reasoning.
 Spec: github.com/open-telemetry/semantic-conventions-genai
 """
 
@@ -24,6 +24,7 @@ _KINDS: dict[str, Kind] = {
     "invoke_agent": "agent",
     "create_agent": "setup",
 }
+# The conventions' own name first; the others are names of single libraries for the same thing.
 CONVERSATIONS = (
     "gen_ai.conversation.id",
     "session.id",
@@ -42,7 +43,7 @@ def recognise(span: Span) -> bool:
 
 
 def kind_of(span: Span) -> Kind:
-    """What a span is, by its operation, else by what it holds."""
+    """The kind of a span, by its operation, or else by its attributes and events."""
     operation = span.attributes.text("gen_ai.operation.name")
     if operation is not None:
         return _KINDS.get(operation, "other")
@@ -59,7 +60,7 @@ def read(span: Span) -> SpanContent:
 
 
 def read_attributes(span: Span) -> SpanContent:
-    """What the conventions' attributes and events say."""
+    """The content in the conventions' attributes and events."""
     given = span.attributes
     told = SpanContent(kind=kind_of(span), conversation=conversation_of(span))
     told.model = given.text("gen_ai.response.model", "gen_ai.request.model")
@@ -72,6 +73,7 @@ def read_attributes(span: Span) -> SpanContent:
     if (said := given.json("gen_ai.output.messages")) is not None:
         told.said = messages_from(said)
     if told.kind == "tool":
+        # The conventions put the tool's name into the span's name, too.
         told.name = given.text("gen_ai.tool.name") or span.name.removeprefix("execute_tool ") or None
         told.description = given.text("gen_ai.tool.description")
         told.call_id = given.text("gen_ai.tool.call.id")
@@ -81,8 +83,8 @@ def read_attributes(span: Span) -> SpanContent:
         told.name = told.agent
     with_events(told, span)
     if told.kind in ("model", "agent"):
-        # Agent spans repeat the tokens of their calls: Strands' recording sums to 39,291 over all spans, where 17,833
-        # were used.
+        # Agent spans repeat the tokens of their calls: in Strands' recording all spans add up to 39,291 input tokens,
+        # but 17,833 were used.
         told.usage = usage_of(span) if told.kind == "model" else None
         told.settings = settings_of(span)
         told.stop = _stop(given.json("gen_ai.response.finish_reasons")) or told.stop
@@ -107,7 +109,7 @@ def usage_of(span: Span) -> Usage | None:
     """Tokens of one model call."""
     given = span.attributes
     found = Usage(
-        # The second names are those of older conventions.
+        # The other names are those of older conventions and of single libraries.
         input=given.count("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
         output=given.count("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
         cache_read=given.count("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
@@ -153,10 +155,10 @@ def _first_token(span: Span) -> float | None:
 
 
 def with_failure(told: SpanContent, span: Span) -> SpanContent:
-    """The content with the error that the span ended with."""
+    """The content, with the error if the span ended with one."""
     status = span.plain.get("status")
     code = status.get("code") if isinstance(status, dict) else span.plain.get("status_code")
-    # A number in OTLP, a word in the dumps of SDKs.
+    # A number in OTLP, a word in dumps of SDKs.
     is_error = code in (2, "2", "ERROR", "STATUS_CODE_ERROR", "Error")
     exception = next((event for event in span.events if event.name == "exception"), None)
     kind = span.attributes.text("error.type")

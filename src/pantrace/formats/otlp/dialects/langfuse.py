@@ -1,4 +1,4 @@
-"""Langfuse SDK: observations as `langfuse.observation.*`, with OpenAI's requests and answers inside."""
+"""Langfuse SDK: observations in `langfuse.observation.*`, with OpenAI's requests and answers inside."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def read(span: Span) -> SpanContent:
         told.model = given.text("langfuse.observation.model.name")
         settings = given.json("langfuse.observation.model.parameters")
         told.settings = settings if isinstance(settings, dict) else None
+        # With tools, the input is an object that holds the messages beside them.
         if isinstance(heard, dict):
             told.tools = tools_from(heard.get("tools"))
             heard = heard.get("messages")
@@ -43,13 +44,14 @@ def read(span: Span) -> SpanContent:
         told.heard = _argument(heard)
         told.said = [Message("assistant", (Text(text=said),))] if isinstance(said, str) else None
     told = genai.with_failure(told, span)
+    # Langfuse has its own mark for errors, beside the span's status.
     if told.kind == "tool" and given.text("langfuse.observation.level") == "ERROR":
         told.failed = True
     return told
 
 
 def _call(heard: Any, name: str) -> tuple[str, Any]:
-    """A tool's name and arguments: a decorated function gets both, or the arguments alone."""
+    """A tool's name and arguments. The decorated function may take both, as a dispatcher, or the arguments alone."""
     match heard:
         case {"args": [str(tool), dict(arguments)], "kwargs": {}}:
             return tool, arguments
@@ -66,7 +68,7 @@ def _argument(heard: Any) -> list[Message] | None:
 
 
 def _usage(raw: Any) -> Usage | None:
-    """Usage under OpenAI's names or Langfuse's own."""
+    """Usage, under OpenAI's names or Langfuse's own."""
     if not isinstance(raw, dict):
         return None
 

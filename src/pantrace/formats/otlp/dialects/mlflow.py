@@ -1,4 +1,4 @@
-"""MLflow: inputs and outputs of functions and models as JSON texts in `mlflow.*`, and assessments beside the spans."""
+"""MLflow: inputs and outputs of functions and models as JSON text in `mlflow.*`, and assessments beside the spans."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def read(span: Span) -> SpanContent:
     told = SpanContent(kind=_KINDS.get(str(_value(span, _TYPE)), "other"))
     info = _info(span)
     metadata = object_of(info.get("trace_metadata", info.get("request_metadata")))
+    # Without a session, each trace is a conversation.
     told.conversation = text_of(metadata.get("mlflow.trace.session")) or text_of(info.get("trace_id"))
     heard, said = _value(span, _INPUTS), _value(span, _OUTPUTS)
     if told.kind == "model":
@@ -49,7 +50,7 @@ def read(span: Span) -> SpanContent:
 
 
 def _value(span: Span, key: str) -> Any:
-    """What an attribute says: MLflow writes each as JSON."""
+    """The value of an attribute: MLflow writes each as JSON, even a plain text."""
     value = span.attributes.get(key)
     try:
         return decode(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
@@ -58,7 +59,7 @@ def _value(span: Span, key: str) -> Any:
 
 
 def _info(span: Span) -> dict[str, Any]:
-    """What stands beside the spans of a trace; the first of them has it."""
+    """The `info` beside the spans of a trace; it was attached to the first span (see `plain_spans`)."""
     return object_of(object_of(span.plain.get("request")).get("info"))
 
 
@@ -68,6 +69,7 @@ def _read_model(told: SpanContent, span: Span, heard: Any, said: Any) -> None:
         text_of(answer.get("model")) or text_of(_value(span, "mlflow.llm.model")) or text_of(asked.get("model"))
     )
     told.tools = tools_from(asked.get("tools") or _value(span, "mlflow.chat.tools"))
+    # Inputs are the arguments of the traced function: `messages` for chat, `input` for OpenAI's Responses.
     given = asked.get("messages", asked.get("input", heard))
     told.heard = messages_from(given) if given is not None else None
     choice = object_of(next(iter(list_of(answer.get("choices"))), None))
@@ -84,19 +86,19 @@ def _read_model(told: SpanContent, span: Span, heard: Any, said: Any) -> None:
 
 
 def _counts(raw: Any, answer: dict[str, Any]) -> dict[str, Any]:
-    """MLflow's counts are without reasoning; the provider's own answer may have them."""
+    """Token counts. MLflow's own do not have reasoning; the provider's answer may have it."""
     counts: dict[str, Any] = (
         {name: raw[key] for key, name in _COUNTS.items() if type(raw.get(key)) is int} if isinstance(raw, dict) else {}
     )
-    told = object_of(answer.get("usage"))
+    usage = object_of(answer.get("usage"))
     for key in ("completion_tokens_details", "output_tokens_details"):
-        if counts and type(thought := object_of(told.get(key)).get("reasoning_tokens")) is int:
+        if counts and type(thought := object_of(usage.get(key)).get("reasoning_tokens")) is int:
             counts["reasoning"] = thought
     return counts
 
 
 def _call(heard: Any, name: str) -> tuple[str, Any]:
-    """A traced function gets the arguments of the tool, or its name and its arguments."""
+    """A tool's name and arguments. The traced function may take both, as a dispatcher does, or the arguments alone."""
     match heard:
         case {"name": str(tool), "args": dict(arguments), **others} if not others:
             return tool, arguments
@@ -104,20 +106,22 @@ def _call(heard: Any, name: str) -> tuple[str, Any]:
 
 
 def _asked(heard: Any) -> list[Message] | None:
-    """What an agent was given: messages, or a function with one text."""
+    """The input of an agent: messages, or a function's only text."""
     match heard:
         case {"messages": list(messages)} | {"input": list(messages)} | {"request": {"input": list(messages)}}:
             return messages_from(messages)
+        # Of several texts, nothing says which one is the question.
         case dict() if len(texts := [each for each in heard.values() if isinstance(each, str)]) == 1:
             return [genai.bare("user", texts[0])]
     return messages_from(heard) if isinstance(heard, (str, list)) else None
 
 
 def _score(raw: Any) -> Score | None:
-    """What people and judges said of a trace; an expectation is no score."""
+    """An assessment by a person or a judge as a score. An expectation is not a score."""
     feedback = object_of(object_of(raw).get("feedback"))
     if not isinstance(raw, dict) or not isinstance(raw.get("assessment_name"), str) or not feedback:
         return None
+    # `expectation` instead of `feedback` is what should be, not a judgement.
     value, source = feedback.get("value"), object_of(raw.get("source"))
     is_plain = isinstance(value, (bool, int, float, str))
     return Score(

@@ -18,13 +18,14 @@ from .events import scores_of
 _KINDS: dict[str, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
 
 _SPAN_KINDS = (*_KINDS, "CHAIN", "RETRIEVER", "RERANKER", "EMBEDDING", "GUARDRAIL", "EVALUATOR", "PROMPT")
-"""Phoenix's API tells the kind beside the attributes."""
+"""Phoenix's API has the kind beside the attributes, as `span_kind`."""
 
 
 def recognise(span: Span) -> bool:
     return (
         "openinference.span.kind" in span.attributes
         or span.plain.get("span_kind") in _SPAN_KINDS
+        # Some exporters drop the kind; these attributes are OpenInference's alone.
         or any(key.startswith("llm.input_messages.") for key in span.attributes.values)
     )
 
@@ -33,7 +34,7 @@ def read(span: Span) -> SpanContent:
     given = span.attributes
     kind = _KINDS.get(given.text("openinference.span.kind") or span.plain.get("span_kind") or "LLM", "other")
     told = SpanContent(kind=kind, conversation=genai.conversation_of(span))
-    told.agent = given.text("agent.name", "gen_ai.agent.name")  # Phoenix adds its own words to those of others
+    told.agent = given.text("agent.name", "gen_ai.agent.name")  # Phoenix adds its own attributes to other dialects'
     if kind == "model":
         _model(told, span)
     elif kind == "tool":
@@ -43,6 +44,7 @@ def read(span: Span) -> SpanContent:
         told.arguments = _arguments(span)
         told.output = _output(span)
     elif kind == "agent":
+        # Outside of a graph the span is named after the code that ran, not after an agent.
         told.name = told.agent or (span.name if "graph.node.id" in given else None)
         _input_and_output(told, span)
     told.scores = scores_of(span)
@@ -83,7 +85,7 @@ def _message(raw: dict[str, Any], role: str) -> Message | None:
 
 
 def _add_instructions(told: SpanContent, span: Span) -> None:
-    """Add instructions that OpenAI's Responses keep only in the output's value."""
+    """Add instructions of OpenAI's Responses, which are only in the output's value."""
     given = span.attributes
     response = unpacked(given.values.get("output.value"))
     if isinstance(response, dict) and isinstance(text := response.get("instructions"), str):
@@ -92,7 +94,7 @@ def _add_instructions(told: SpanContent, span: Span) -> None:
 
 
 def _input_and_output(told: SpanContent, span: Span) -> None:
-    """Set what went in and came out as a whole, if nothing finer is recorded."""
+    """Take input and output from the whole values, if no single messages are recorded."""
     given = span.attributes
     heard, said = given.json("input.value"), given.json("output.value")
     told.heard = _texts(heard, "user")
@@ -124,7 +126,7 @@ def _arguments(span: Span) -> Any:
     value = given.json("input.value")
     if not isinstance(value, dict):
         parameters = unpacked(given.values.get("tool.parameters"))
-        # With `properties` it is the schema, not the arguments.
+        # With `properties` it is a JSON Schema, not the arguments.
         if isinstance(parameters, dict) and "properties" not in parameters:
             return given.json("tool.parameters")
     match value:

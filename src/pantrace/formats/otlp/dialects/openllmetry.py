@@ -1,6 +1,6 @@
 """OpenLLMetry (Traceloop): `traceloop.*`, and before 0.50 indexed `gen_ai.prompt.N.*` and `gen_ai.completion.N.*`.
 
-Newer versions tell content as the conventions do. Spans of LangChain's tasks repeat what their model calls say.
+Newer versions record content as the conventions do. Spans of LangChain's tasks repeat their model calls.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def recognise(span: Span) -> bool:
 def read(span: Span) -> SpanContent:
     told = genai.read_attributes(span)
     given = span.attributes
+    # Versions before the conventions' `gen_ai.operation.name` have kinds of their own.
     if told.kind == "other" and "gen_ai.operation.name" not in given:
         kind = _KINDS.get(given.text("traceloop.span.kind") or "", "other")
         told.kind = "model" if given.text("llm.request.type") in ("chat", "completion") else kind
@@ -37,6 +38,7 @@ def read(span: Span) -> SpanContent:
             told.arguments = _input(given.json("traceloop.entity.input", "gen_ai.task.input"))
         if told.output is None:
             told.output = _output(given.json("traceloop.entity.output", "gen_ai.task.output"))
+        # LangChain's message around the tool's answer; an answer that is JSON itself must stay as it is.
         told.output = _output(unpacked(told.output)) if _is_langchain(unpacked(told.output)) else told.output
     if told.kind == "agent":
         told.name = told.name or given.text("traceloop.entity.name")
@@ -57,6 +59,7 @@ def complete(call: Span, task: Span) -> None:
                 }
             }
         } if answer == call.attributes.values.get("gen_ai.response.id") and 0 <= count <= (usage.output or 0):
+            # The ids must agree: a task may hold several model calls.
             call.told.usage = msgspec.structs.replace(usage, reasoning=count)
 
 
@@ -76,6 +79,7 @@ def _messages(listed: list[dict[str, Any]], role: str) -> list[Message]:
     unpacked_ = [{**each, "content": unpacked(each.get("content"))} for each in listed]
     found = []
     for each in unpacked_:
+        # What a tool answered, or an answer that happens to be a JSON object, is text and no message.
         if not isinstance(each["content"], (str, list)) or each.get("role") == "tool":
             each["content"] = listed[unpacked_.index(each)].get("content")
         if (message := message_from(each, role)) is not None:
@@ -88,7 +92,7 @@ def _is_langchain(value: Any) -> bool:
 
 
 def _input(value: Any) -> Any:
-    """A tool's arguments, which LangChain passes as a wrapped text of Python or JSON."""
+    """A tool's arguments, which LangChain wraps, as an object or as text."""
     match value:
         case {"inputs": dict(inner)}:
             return inner

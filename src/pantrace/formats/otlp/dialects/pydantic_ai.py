@@ -1,4 +1,4 @@
-"""Pydantic AI: agent spans hold all messages of a run and `gen_ai.aggregated_usage.*`, which repeat their calls."""
+"""Pydantic AI: agent spans have all messages of a run and `gen_ai.aggregated_usage.*`, which repeat their calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read(span: Span) -> SpanContent:
     if "gen_ai.operation.name" not in given and "agent_name" in given and "final_result" in given:
         told = SpanContent(kind="agent", conversation=genai.conversation_of(span))
     elif "gen_ai.operation.name" not in given and span.name.startswith("running tool"):
-        # Before version 3 of its format; the arguments had names of their own.
+        # Before version 3 of its format, the tool's arguments and result had names of their own.
         told = SpanContent(
             kind="tool" if span.name != "running tools" else "other", name=given.text("gen_ai.tool.name")
         )
@@ -31,7 +31,7 @@ def read(span: Span) -> SpanContent:
         every = messages_from(given.json("pydantic_ai.all_messages", "all_messages_events") or [])
         if told.heard is None and every:
             told.heard = _until_answered(every)
-            # The span of the agent holds the whole run; its model calls tell the rest.
+            # The agent's span has the whole run; what lies between is read from its model calls.
             told.said = every[-1:] if every[-1].role == "assistant" else None
         final = given.get("final_result")
         if told.said is None and isinstance(final, str):

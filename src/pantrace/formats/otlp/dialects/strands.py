@@ -1,4 +1,4 @@
-"""Strands Agents: messages of Bedrock in events; `invoke_agent` spans repeat the sums of their calls."""
+"""Strands Agents: messages of Bedrock in events; `invoke_agent` spans repeat the tokens of their calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def read(span: Span) -> SpanContent:
         told.failed = True
     names = span.attributes.json("gen_ai.agent.tools") if told.kind == "agent" else None
     if told.tools is None and isinstance(names, list):
-        # What they are is told where they are used.
+        # Only names here; the spans of the tools themselves have description and schema.
         told.tools = tuple(Tool(name=name) for name in names if isinstance(name, str)) or None
     elif told.kind == "tool":
         told.schema = span.attributes.json("gen_ai.tool.json_schema")

@@ -1,0 +1,48 @@
+"""Damaged run directories: every command names the file and what to do, and a report of nothing is not a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import pantrace
+from pantrace.cli import cli
+from pantrace.errors import ReadError
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "adk"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return pantrace.evaluate(EXAMPLES, out=tmp_path / "run").path
+
+
+@pytest.fixture
+def damaged(run: Path) -> Path:
+    for part in (run / "parts").glob("*samples*"):
+        part.write_bytes(part.read_bytes()[:50])
+    return run
+
+
+def test_validate_names_the_file_and_the_remedy(damaged: Path) -> None:
+    told = CliRunner().invoke(cli, ["validate", str(damaged)])
+    assert told.exit_code == 1
+    part = next((damaged / "parts").glob("*samples*"))
+    assert f"error: {part}: this part of the run is damaged" in told.output
+    assert "`pantrace eval`" in told.output
+
+
+def test_a_healthy_run_has_nothing_without_a_place(run: Path) -> None:
+    told = CliRunner().invoke(cli, ["validate", str(run)])
+    assert told.exit_code == 0
+    assert "no place in the model" not in told.output
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.md"])
+def test_a_report_of_nothing_is_an_error(damaged: Path, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ReadError, match="this part of the run is damaged") as raised:
+        pantrace.report(damaged, out=tmp_path / name)
+    assert raised.value.exit_code == 2
+    assert not (tmp_path / name).exists()
