@@ -1,5 +1,8 @@
 """The figures of `bench/all.py` in the docs: a table in docs/benchmarks.md and a chart beside it.
 
+docs/benchmarks.json keeps the rows without their single runs, so that `bench/all.py --update docs/benchmarks.json` can
+measure some scripts anew after build/ is gone.
+
     python bench/page.py [build/bench.json]
 
 A page is written from one JSON only, so that all of its figures come from one machine.
@@ -18,6 +21,7 @@ from measuring import ROOT
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "images" / "bench.svg"
+KEPT = ROOT / "docs" / "benchmarks.json"
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 
 
@@ -96,6 +100,7 @@ def main() -> int:
     parser.add_argument("source", nargs="?", type=Path, default=ROOT / "build" / "bench.json")
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--picture", type=Path, default=PICTURE)
+    parser.add_argument("--keep", type=Path, default=KEPT)
     given = parser.parse_args()
     if not given.source.exists():
         parser.error(f"{given.source} is not there: make bench")
@@ -111,6 +116,7 @@ def main() -> int:
     given.picture.write_bytes(render(chart(told), "svg"))
     words = f"{conditions(told)}\n\n![How far each row is from what is wanted](images/{given.picture.name})"
     given.page.write_text(f"{start}{begin}\n{words}\n\n{table(told)}\n{end}{behind}")
+    given.keep.write_text(json.dumps({**told, "runs": {}}, indent=1) + "\n")
     return 0
 
 

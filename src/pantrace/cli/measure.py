@@ -237,7 +237,10 @@ def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Call
         for each in rows:
             # Stored results of a subset would count the same samples twice.
             if not each.details.get("labels"):
-                groups.setdefault(grouped.current, Overview(checks)).add(each)
+                if (overview := groups.get(grouped.current)) is None:
+                    # Not `setdefault`: making an overview of all metrics costs more than adding a row to one.
+                    overview = groups[grouped.current] = Overview(checks)
+                overview.add(each)
         return lambda: _print_tables(groups, wanted, measuring.samples, shape)
     columns: Sequence[str] = Row.__struct_fields__
     rows = only_measures(rows, wanted) if wanted else rows
