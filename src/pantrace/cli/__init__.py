@@ -131,6 +131,7 @@ _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 def main(arguments: list[str] | None = None) -> Any:
     """Run a command; every expected error ends in one sentence and an exit code."""
     _open_closed_streams()
+    sys.unraisablehook = _send_interrupt_again
     try:
         code = cli.main(args=arguments, prog_name="pantrace", standalone_mode=False)
         # Here, where a full disk or a closed pipe can still become an exit code; at interpreter exit it could not.
@@ -176,6 +177,21 @@ def main(arguments: list[str] | None = None) -> Any:
         _complain(f"internal error, please report it: {what} (PANTRACE_DEBUG=1 shows where)")
         # Not 1 or 2: a bug of ours must not look like a failed gate or like wrong usage. 70 is EX_SOFTWARE.
         sys.exit(70)
+
+
+def _send_interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """A Ctrl-C that arrives while Python runs a finaliser or a weak reference's callback (while it imports, for
+    example) is dropped with a traceback, and the command would go on."""
+    if lost.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(lost)
+        return
+    import signal
+    from threading import Timer
+
+    # In a moment: raised here and now, it would be dropped again.
+    again = Timer(0.01, os.kill, (os.getpid(), signal.SIGINT))
+    again.daemon = True
+    again.start()
 
 
 def _complain(text: str) -> None:

@@ -58,7 +58,7 @@ def detect(head: Head) -> str | None:
     listed = isinstance(row.get("tasks"), list) and isinstance(row.get("info"), dict)
     # In a long document the tasks fill the beginning, which is all that is seen here; `info` comes before them.
     seen = "simulations" in row or {"agent_info", "user_info"} <= (row["info"].keys() if listed else set())
-    return "" if listed and head.layout == "document" and seen else None
+    return "" if listed and head.may_be_document and seen else None
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:

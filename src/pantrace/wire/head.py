@@ -60,6 +60,14 @@ class Head:
         return layout_of(self.data, whole=self.is_whole) if self.kind == "json" else None
 
     @cached_property
+    def may_be_document(self) -> bool:
+        """Whether the input may be a single JSON object: a first line that is longer than the head may be all of it, as
+        in a document without line breaks."""
+        return self.layout == "document" or (
+            self.layout == "lines" and not self.is_whole and b"\n" not in self.data.lstrip()
+        )
+
+    @cached_property
     def document(self) -> Any:
         """The JSON value as far as the head reaches: open strings, lists and objects are closed."""
         if self.layout is None or self.layout == "lines":

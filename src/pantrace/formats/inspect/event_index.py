@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from pantrace.wire.json import encode
@@ -180,6 +181,28 @@ class EventIndex:
         """pantrace's notes on a message."""
         found = self.notes.get(str(message.get("id"))) if self.notes and isinstance(message, dict) else None
         return object_of(found)
+
+    @cached_property
+    def messages_by_id(self) -> dict[Any, Any]:
+        """Messages by id, from the pool or from the model calls of a log that Inspect wrote again."""
+        found: dict[Any, Any] = {}
+        for event in self.models:
+            for message in (*(event.get("input") or ()), output_message(event)):
+                if isinstance(message, dict):
+                    found[message.get("id")] = message
+        for message in self.pool:
+            if isinstance(message, dict):
+                found[message.get("id")] = message
+        return found
+
+    @cached_property
+    def callers(self) -> dict[Any, Any]:
+        """The first call that started the sub-agent of a span, by span."""
+        found: dict[Any, Any] = {}
+        for event in self.tools:
+            if isinstance(span := event.get("agent_span_id"), str):
+                found.setdefault(span, event.get("id"))
+        return found
 
     def chain(self, span: Any) -> Iterator[Any]:
         """A span and those around it, from the inside out."""

@@ -39,7 +39,7 @@ _WRONG = (KeyError, TypeError, ValueError, AttributeError, IndexError, Recursion
 def detect(head: Head) -> str | None:
     if head.kind == "zip":
         return "eval" if HEADER in head.members or START in head.members else None
-    record = head.record if head.kind == "json" and head.layout == "document" else {}
+    record = head.record if head.may_be_document else {}
     spec = record.get("eval")
     if not isinstance(spec, dict) or not isinstance(record.get("status", ""), str):
         return None

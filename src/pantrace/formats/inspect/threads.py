@@ -6,6 +6,8 @@ trajectory. Calls of the main conversation that `messages` no longer has (compac
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -140,7 +142,8 @@ def _complete(main: Main, index: EventIndex, events: list[dict[str, Any]]) -> No
     if all(event.get("event") == "tool" and event.get("id") in index.answered for event in events):
         return
     by_name = {name: place for place, name in enumerate(main.names) if name is not None}
-    places = {index.order[key]: by_name[name] for key, name in index.claimed.items() if name in by_name}
+    around = _Around({index.order[key]: by_name[name] for key, name in index.claimed.items() if name in by_name})
+    end = len(main.steps)
     added: dict[int, list[Step]] = {}
     seen: set[Any] = {name for name in main.names if name is not None}
     if index.renames:
@@ -148,21 +151,41 @@ def _complete(main: Main, index: EventIndex, events: list[dict[str, Any]]) -> No
     for event in events:
         order = index.order[id(event)]
         if event.get("event") == "model":
-            later = [place for other, place in places.items() if other > order]
             steps = _steps_of_call(event, index, seen)
-            added.setdefault(min(later, default=len(main.steps)), []).extend(steps)
+            added.setdefault(around.first_after(order, end), []).extend(steps)
         elif event.get("event") == "info":
             # No message refers to a remark: it goes before the next message whose model call is known.
-            later = [place for other, place in places.items() if other > order]
-            added.setdefault(min(later, default=len(main.steps)), []).append(remark(event))
+            added.setdefault(around.first_after(order, end), []).append(remark(event))
         elif event.get("id") not in index.answered:
-            earlier = [place for other, place in places.items() if other < order]
-            place = max(earlier) + 1 if earlier else len(main.steps)
-            added.setdefault(place, []).append(_tool_step(event, index))
-    # From the end, so that earlier places stay the same.
-    for place in sorted(added, reverse=True):
-        main.steps[place:place] = [_as_thread_step(step) for step in added[place]]
-        main.names[place:place] = [None] * len(added[place])
+            added.setdefault(around.after_last_before(order, end), []).append(_tool_step(event, index))
+    steps, names = main.steps, main.names
+    main.steps, main.names = [], []
+    for place in range(end + 1):
+        new = added.get(place, ())
+        main.steps += [*map(_as_thread_step, new), *steps[place : place + 1]]
+        main.names += [*(None for _ in new), *names[place : place + 1]]
+
+
+class _Around:
+    """Where the messages around an event are, given the places of the messages whose events are known.
+
+    A log may have as many events without a message as with one, so both questions are answered by bisection."""
+
+    def __init__(self, places: dict[int, int]) -> None:
+        self._orders = sorted(places)
+        in_order = [places[order] for order in self._orders]
+        self._highest = [*accumulate(in_order, max)]
+        self._lowest = [*accumulate(reversed(in_order), min)][::-1]
+
+    def first_after(self, order: int, end: int) -> int:
+        """The first place of a message whose event is later; `end` if there is none."""
+        spot = bisect_right(self._orders, order)
+        return self._lowest[spot] if spot < len(self._lowest) else end
+
+    def after_last_before(self, order: int, end: int) -> int:
+        """Behind the last message whose event is earlier; `end` if there is none."""
+        spot = bisect_left(self._orders, order)
+        return self._highest[spot - 1] + 1 if spot else end
 
 
 def _as_thread_step(step: Step) -> Step:
@@ -224,7 +247,7 @@ def _child(span: Any, events: list[dict[str, Any]], index: EventIndex, parent: s
     named = notes_of(begin).get("messages")
     if isinstance(named, list):
         # Our own writer lists the messages of a sub-agent in its span.
-        known = _messages_by_id(index)
+        known = index.messages_by_id
         steps = with_notes(main_steps([known[name] for name in named if name in known], index).steps, index, span)
     else:
         steps = []
@@ -240,7 +263,6 @@ def _child(span: Any, events: list[dict[str, Any]], index: EventIndex, parent: s
     if not steps:
         return None
     name, kind = begin.get("name"), begin.get("type")
-    callers = (event.get("id") for event in index.tools if event.get("agent_span_id") == span)
     timed = is_timed(begin)
     return Trajectory(
         id=str(span),
@@ -249,7 +271,7 @@ def _child(span: Any, events: list[dict[str, Any]], index: EventIndex, parent: s
         created=from_iso(begin.get("timestamp")) if timed else None,
         ended=from_iso((index.ends.get(span) or {}).get("timestamp")) if timed else None,
         parent=parent,
-        caller=next(callers, None),
+        caller=index.callers.get(span),
         agents=(Agent(name=str(name)),) if kind == "agent" else (),
         steps=tuple(steps),
         extra={"inspect": {"span": kind}},
@@ -265,19 +287,6 @@ def with_notes(steps: list[Step], index: EventIndex, span: Any) -> list[Step]:
     return steps
 
 
-def _messages_by_id(index: EventIndex) -> dict[Any, Any]:
-    """Messages by id, from the pool or from the model calls of a log that Inspect wrote again."""
-    found: dict[Any, Any] = {}
-    for event in index.models:
-        for message in (*(event.get("input") or ()), output_message(event)):
-            if isinstance(message, dict):
-                found[message.get("id")] = message
-    for message in index.pool:
-        if isinstance(message, dict):
-            found[message.get("id")] = message
-    return found
-
-
 def _nest(children: dict[Any, Trajectory], index: EventIndex, inside: set[Any]) -> tuple[Trajectory, ...]:
     """Children of children inside their parents."""
     owners = {
@@ -285,12 +294,14 @@ def _nest(children: dict[Any, Trajectory], index: EventIndex, inside: set[Any]) 
         for span in children
     }
 
+    inner: dict[Any, list[Any]] = {}
+    for span, owner in owners.items():
+        inner.setdefault(owner, []).append(span)
+
     def whole(span: Any) -> Trajectory:
         own_children = tuple(
-            msgspec.structs.replace(whole(each), parent=children[span].id)
-            for each, owner in owners.items()
-            if owner == span
+            msgspec.structs.replace(whole(each), parent=children[span].id) for each in inner.get(span, ())
         )
         return msgspec.structs.replace(children[span], children=own_children)
 
-    return tuple(whole(span) for span, owner in owners.items() if owner is None)
+    return tuple(map(whole, inner.get(None, ())))

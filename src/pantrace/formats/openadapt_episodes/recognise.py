@@ -41,7 +41,7 @@ def shape_of(head: Head) -> Shape | None:
     if head.kind != "json":
         return None
     row = head.record
-    if head.layout == "document" and isinstance(inner := row.get("episodes"), list) and inner:
+    if head.may_be_document and isinstance(inner := row.get("episodes"), list) and inner:
         row = inner[0]
     if is_execution(row):
         return "execution"
