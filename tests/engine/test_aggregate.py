@@ -23,10 +23,13 @@ from pantrace.engine.metric_values import (
 )
 from pantrace.engine.migrate import migrate
 from pantrace.engine.plot import figure, kind_of, label_names, save
-from pantrace.engine.read import Notes
+from pantrace.engine.read import Notes, open_run
+from pantrace.engine.stored_evaluation import samples_of
 from pantrace.errors import UsageError
+from pantrace.formats import by_name
 from pantrace.model import Case, Maker, Run, Sample, Scale, Score
 from pantrace.stats import Estimate
+from pantrace.wire.rows import raise_broken
 
 EVALS = CORPUS / "public/openadapt/eval_json"
 
@@ -98,6 +101,25 @@ def test_a_withdrawn_metric_is_left_out_counted_and_warned_of(tmp_path: Path) ->
     assert whole.metrics["click_hit_rate"].weighted_mean == pytest.approx(0.7)
     (warning,) = warnings_of(found)
     assert warning.startswith(f"{files[1]}: left out: coord_error_count, bbox_hit_rate")
+
+
+def test_a_number_outside_its_scale_is_left_out_and_warned_of(tmp_path: Path) -> None:
+    files = [
+        eval_file(tmp_path, "a", episode_success_rate=0.5, click_hit_rate=1.0000000000000002, num_episodes=5),
+        eval_file(tmp_path, "b", episode_success_rate=250.0, click_hit_rate=1.0, num_episodes=5),
+    ]
+    found = evaluations(*files)
+    assert aggregate(found).metrics["episode_success_rate"].mean == 0.5
+    assert aggregate(found).metrics["click_hit_rate"].mean == pytest.approx(1.0)
+    (warning,) = warnings_of(found)
+    assert warning.startswith(f"{files[1]}: left out: episode_success_rate (250 is outside its scale")
+    compared = {each.metric for each in compare_stored([(("a", files[0]), ("b", files[1]))])}
+    assert "episode_success_rate" not in compared
+    (sample,) = samples_of(
+        open_run(files[1], by_name("openadapt-eval"), "", raise_broken), by_name("openadapt-eval"), files[1]
+    )
+    (score,) = [each for each in sample.scores if each.name == "episode_success_rate"]
+    assert (score.status, score.value, score.explanation) == ("failed", None, "250 is outside its scale")
 
 
 def test_a_withdrawn_metric_is_not_compared_and_not_drawn(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeGuard
 
 from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format
@@ -21,6 +20,7 @@ from .measure import case_of
 from .outlined import outlined
 from .read import Notes, inputs, open_run
 from .reduce import estimate_of, moments_of
+from .stored_numbers import is_number, is_outside, stored_results
 
 _SHARE = Scale(low=0.0, high=1.0)
 
@@ -79,6 +79,8 @@ class Evaluation:
     """What the file says about the run: model, settings, time."""
     withdrawn: tuple[str, ...] = ()
     """Metrics and counts that are a sentinel in the file."""
+    impossible: dict[str, float] = field(default_factory=dict)
+    """Numbers of the file that its own format rules out, such as a share of 250."""
     units: dict[str, str] = field(default_factory=dict)
     """What the counts count."""
 
@@ -165,6 +167,8 @@ def warnings_of(evaluations: Sequence[Evaluation]) -> Iterator[str]:
         if each.withdrawn:
             listed = ", ".join(each.withdrawn)
             yield f"{each.path}: left out: {listed} (-1 in the file says that a metric was withdrawn)"
+        for name, value in each.impossible.items():
+            yield f"{each.path}: left out: {name} ({value:g} is outside its scale; `pantrace validate` says more)"
 
 
 def copies_among(evaluations: Sequence[Evaluation]) -> Iterator[str]:
@@ -267,6 +271,8 @@ def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Eval
     evaluation.withdrawn = tuple(name for name, each in results.items() if each.withdrawn)
     for name, each in results.items():
         known = chosen.stored.get(name)
+        if name in numbers and known is not None and is_outside(numbers[name], known.bounds):
+            evaluation.impossible[name] = numbers.pop(name)
         if known is not None and known.kind == "count":
             evaluation.units[name] = known.unit
             if name in numbers:
@@ -276,33 +282,6 @@ def _stored(run: Run, chosen: Format, place: Path, keys: list[GroupKey]) -> Eval
             independent = numbers.get(chosen.clusters) if chosen.clusters else None
             evaluation.metrics[name] = _measured(name, each, known, numbers, independent)
     return evaluation
-
-
-def stored_results(run: Run) -> dict[str, Aggregate]:
-    """What a file states for the whole run, by name; of two with the same name, the first counts."""
-    found = {_key(each): each for each in reversed(run.results) if each.metric not in _SPREADS}
-    return dict(reversed(found.items()))
-
-
-def _key(each: Aggregate) -> str:
-    """A metric's name, with how and over what it was aggregated unless it is the mean of everything."""
-    name = each.name if each.metric in (None, "mean", "accuracy", each.name) else f"{each.name}.{each.metric}"
-    of = [value for value in each.labels.values() if value != each.name]
-    return f"{name}[{', '.join(of)}]" if of else name
-
-
-_SPREADS = {"stderr", "bootstrap_stderr", "std", "var", "ci", "ci_wilson"}
-"""Aggregates that only say how certain another one is."""
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value can be used in calculations: not text, not NaN."""
-    return in_range(value) and isfinite(value)
-
-
-def in_range(value: Any) -> TypeGuard[float]:
-    """Whether a value is a number that fits into a float, including NaN."""
-    return isinstance(value, float) or (isinstance(value, int) and value.bit_length() < 1000)
 
 
 def _measured(

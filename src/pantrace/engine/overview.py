@@ -12,8 +12,8 @@ from pantrace.model import Aggregate, Measure, Score
 from pantrace.stats.moments import Moments
 
 from .measure import Chosen, Row, kind_of
-from .metric_values import in_range
 from .reduce import REASONS, CaseMeans, Total, main_reason, total_of
+from .stored_numbers import in_range
 
 
 @dataclass

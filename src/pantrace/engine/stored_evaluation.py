@@ -10,6 +10,8 @@ from msgspec.structs import replace
 from pantrace.formats import Format
 from pantrace.model import Aggregate, Case, Maker, Run, Sample, Score
 
+from .stored_numbers import is_number, is_outside, stored_results
+
 
 def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
     """The samples of an input. If it has none but stores numbers, the whole evaluation becomes one sample.
@@ -21,20 +23,19 @@ def samples_of(run: Run, chosen: Format, path: Path) -> Iterator[Sample]:
         yield sample
     if not empty:
         return
-    from .metric_values import evaluation_name, stored_results  # slow to load, and few inputs have any
+    if results := stored_results(run):
+        from .metric_values import evaluation_name  # slow to load, and few inputs have any
 
-    results = stored_results(run)
-    if results:
         name = evaluation_name(path)
         scores = tuple(_score(key, each, chosen) for key, each in results.items())
         yield Sample(id=name, case=Case(id=name), scores=scores)
 
 
 def _score(name: str, each: Aggregate, chosen: Format) -> Score:
-    from .metric_values import is_number
-
     known = chosen.stored.get(name)
     score = Score(name=name, maker=Maker(name=chosen.name), scale=known.bounds if known else None)
+    if is_number(each.value) and is_outside(each.value, score.scale):
+        return replace(score, status="failed", explanation=f"{each.value:g} is outside its scale")
     if is_number(each.value) or isinstance(each.value, str):
         return replace(score, value=each.value)
     if each.withdrawn:
