@@ -157,6 +157,26 @@ def test_a_manifest_that_leads_elsewhere_or_has_other_types(column: str, value: 
         query(run, "select * from samples")
 
 
+@pytest.mark.parametrize("value", ["null", None, "9" * 5_000])
+def test_an_edition_that_is_no_number(value: object, run: Path, whole: Whole, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(run / "manifest.sqlite")) as database:
+        database.execute("create table other as select * from facts")
+        database.execute("drop table facts")
+        database.execute("alter table other rename to facts")
+        database.execute("update facts set value = ? where name = 'edition'", (value,))
+        database.commit()
+        assert _sealed(database)
+    with pytest.raises(ReadError, match="the manifest of the run is damaged"):
+        query(run, "select * from samples")
+    (tmp_path / "out").mkdir()
+    tried(
+        Line(("run", "{cases}", "--agent", "cmd:cat", "--out", str(run))),
+        whole.names,
+        tmp_path / "out",
+        random.Random(1),
+    )
+
+
 def test_a_run_file_of_half_a_letter(run: Path) -> None:
     (run / "run.json").write_text('"\\ud800"')
     with pytest.raises(ReadError, match="the header of the run is damaged"):
