@@ -128,7 +128,11 @@ def decode_each(texts: Sequence[bytes]) -> list[Any] | None:
         values: list[Any] = bounded.decode(b"[" + b",".join(texts) + b"]")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ReadError):
         return None
-    return values if len(values) == len(texts) else None
+    if len(values) != len(texts):
+        return None
+    if (hear := decode_listener()) is not None:
+        hear(texts, values)
+    return values
 
 
 def decode_patiently(data: bytes, more: int = 0) -> Any:

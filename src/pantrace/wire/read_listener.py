@@ -23,7 +23,8 @@ listener = _listener.get
 
 
 DecodeListener = Callable[[Any, Any], None]
-"""Takes a JSON text and what it says, before anybody else may change that."""
+"""Takes a JSON text and what it says, or a list of texts and a list of what they say, before anybody else may change
+that."""
 
 _decode_listener: ContextVar[DecodeListener | None] = ContextVar("decode_listener", default=None)
 

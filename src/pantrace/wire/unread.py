@@ -20,20 +20,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from pantrace.errors import ReadError
-
-from .json import decode
+from .heard import Heard, decoded, with_heard_rows
 from .lacking import Lacking
 from .leaves import Leaf, is_weak, leaves_with, sought
 from .pantrace_key import CARRIER
-from .table_row import TableRow, row_values
+from .table_row import TableRow
 from .words import LONG, NOTHING, Held, Walk, Word, is_long, words_in, words_in_order
 
 PENDING = 4_096
@@ -67,14 +64,6 @@ class Unread(msgspec.Struct, frozen=True):
     @property
     def count(self) -> int:
         return self.missing.total()
-
-
-class _Heard(NamedTuple):
-    """A record whose reader has decoded it, and what it said then."""
-
-    data: bytes
-    words: set[Word]
-    values: int
 
 
 class _Record:
@@ -223,13 +212,17 @@ class Ledger:
     def hear(self, data: Any, value: Any) -> None:
         """What a text says that the reader has just decoded: if it is the record that came last, nobody need decode it
         again. Only its words are kept, as a reader may change what it was given."""
-        if self._new and self._new[-1] is data and isinstance(data, bytes) and not isinstance(value, str):
-            self._new[-1] = _Heard(data, *words_in(value))
+        if type(data) is list:
+            self._new = with_heard_rows(self._new, data, value)
+        elif self._new and self._new[-1] is data and isinstance(data, bytes) and not isinstance(value, str):
+            self._new[-1] = Heard(data, *words_in(value))
 
     def broken(self) -> None:
         """The last record could not be read: it is reported as such, and not value by value."""
+        if self._new and type(self._new[-1]) is Heard and type(self._new[-1].data) is list:
+            return  # these rows were read; what is broken is what they belong to
         if self._new:
-            words, count = words_in(_decoded(self._new[-1:]))
+            words, count = words_in(decoded(self._new[-1:]))
             self._values += count
             self._is_ours = self._is_ours or CARRIER in words
             self._new.pop()
@@ -259,8 +252,8 @@ class Ledger:
         """Look for what the new records say, in all of them together: mostly nothing is lacking. Gives whether a long
         text is, which may stand inside a longer one."""
         new, self._new = self._new, []
-        heard = [each for each in new if isinstance(each, _Heard)]
-        unheard = _decoded([each for each in new if not isinstance(each, _Heard)])
+        heard = [each for each in new if isinstance(each, Heard)]
+        unheard = decoded([each for each in new if not isinstance(each, Heard)])
         walk = Walk(unheard)
         said = walk.words().union(*[each.words for each in heard]) if unheard or len(heard) != 1 else heard[0].words
         self._values += walk.count + sum([each.values for each in heard])
@@ -273,7 +266,7 @@ class Ledger:
                 lacking.difference_update(small)
                 spared = len(small)
         if 0 < len(lacking) <= FEW:
-            record = _Record(unheard + _decoded(heard), lacking, 0, spared, None if heard else walk)
+            record = _Record(unheard + decoded(heard), lacking, 0, spared, None if heard else walk)
             if len(lacking) + spared <= SOME:
                 if self._declared:
                     self._needed |= record.excused(self._declared)
@@ -283,7 +276,7 @@ class Ledger:
                 self._wait(record)
             return any(map(is_long, record.words))
         is_long_sought = False
-        for value in unheard + _decoded(heard) if lacking else ():
+        for value in unheard + decoded(heard) if lacking else ():
             words = words_in(value)[0]
             # Too many to be looked for in every sample that comes, but all of them once in this one: it may be the only
             # one, as a long session is.
@@ -373,19 +366,3 @@ def _reason(path: str, declared: tuple[str, ...]) -> str | None:
 
 
 _NOBODY = Held(None)
-
-
-def _decoded(records: Sequence[Any]) -> list[Any]:
-    """Records as values; those that are no JSON are none."""
-    if records and all(type(each) is TableRow for each in records):
-        return row_values([*records])
-    values = []
-    for data in records:
-        data = data.data if isinstance(data, _Heard) else data
-        with suppress(ReadError):
-            value = decode(data) if isinstance(data, (bytes, memoryview)) else data
-            if isinstance(value, TableRow):
-                value = row_values([value])[0]
-            # A whole document inside a text: some tools encode twice.
-            values.append(decode(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value)
-    return values

@@ -155,7 +155,12 @@ class Held:
 
     @cached_property
     def words(self) -> set[Word]:
-        return self._walk.words()
+        words = self._walk.words()
+        # Many sources count the input without its cached tokens, which the model includes.
+        for item in self._walk.objects:
+            if "cache_read" in item or "cache_write" in item:
+                words.update(_uncached(item))
+        return words
 
     @property
     def count(self) -> int:
@@ -213,6 +218,11 @@ class Held:
         except ReadError:
             return False
         return all(word in self.words or self.holds_otherwise(word) for word in words.difference(NOTHING))
+
+
+def _uncached(usage: dict[str, Any]) -> list[Word]:
+    counts = [usage.get(key) or 0 for key in ("input", "cache_read", "cache_write")]
+    return [counts[0] - counts[1] - counts[2]] if all(type(each) is int for each in counts) else []
 
 
 def _time(text: str) -> float | None:

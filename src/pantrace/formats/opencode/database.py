@@ -30,15 +30,26 @@ from .v2_rows import NOTE
 
 INPUTS = "session_input"
 
-_RENAMED = {
+_EXPORTED_AS = {
     "project_id": ("projectID",),
     "workspace_id": ("workspaceID",),
     "parent_id": ("parentID",),
     "share_url": ("share", "url"),
+    "summary_additions": ("summary", "additions"),
+    "summary_deletions": ("summary", "deletions"),
+    "summary_files": ("summary", "files"),
+    "summary_diffs": ("summary", "diffs"),
+    "tokens_input": ("tokens", "input"),
+    "tokens_output": ("tokens", "output"),
+    "tokens_reasoning": ("tokens", "reasoning"),
     "tokens_cache_read": ("tokens", "cache", "read"),
     "tokens_cache_write": ("tokens", "cache", "write"),
+    "time_created": ("time", "created"),
+    "time_updated": ("time", "updated"),
+    "time_compacting": ("time", "compacting"),
+    "time_archived": ("time", "archived"),
 }
-"""Columns of a session, and where an export has their values."""
+"""Columns of a session, and where an export has their values; the others have the same name there."""
 _ROOTS = "from session s where parent_id is null or not exists (select 1 from session p where p.id = s.parent_id)"
 _BELOW = (
     "with recursive below(id) as (select id from ({}) union select s.id from session s"
@@ -111,7 +122,7 @@ class Database:
         for name in ("session", "message", "part"):
             if name not in tables:
                 raise ReadError(f"not an OpenCode database: it has no table {name}", path=str(path))
-        self.places = [(column, *_export_path(column)) for column in tables["session"]]
+        self.places = [(column, *_EXPORTED_AS.get(column, (column,))) for column in tables["session"]]
         self.met: tuple[Any, Any] = None, None
         """The last session that `roots` returned, and its row, so that `info` need not query it again."""
         self.projects = self._projects() if "project" in tables else {}
@@ -295,14 +306,6 @@ class Database:
 def _id_of(row: tuple[Any, ...]) -> tuple[bool, Any]:
     """The key that SQLite sorts ids by: text by its bytes, then everything that is not text."""
     return type(row[0]) is not str, row[0]
-
-
-def _export_path(column: str) -> tuple[str, ...]:
-    """Where an export has a session's column: "tokens_cache_read" -> ("tokens", "cache", "read")."""
-    if column in _RENAMED:
-        return _RENAMED[column]
-    first, _, second = column.partition("_")
-    return (first, second) if first in ("summary", "tokens", "time") and second else (column,)
 
 
 def has_its_tables(tables: dict[str, tuple[str, ...]]) -> bool:

@@ -144,12 +144,5 @@ FORMAT = Format(
         "trajectory.steps[].parts[].failure": "OpenCode distinguishes failures by the error's text and the exit code",
     },
     note="generation 0 (0.1, 0.2: parts inside messages) follows OpenCode's source and is not verified",
-    reencoded={
-        "summary_*": "columns of one object, `summary`",
-        "*tokens.input": "input without cached tokens; the model includes them",
-        "*tokens_input": "a sum over the session",
-        "*tokens_output": "a sum over the session",
-        "*tokens_reasoning": "a sum over the session",
-    },
     corners=CORNERS,
 )
