@@ -122,7 +122,7 @@ TABLE = [
     ("own/gemini_cli/*", "gemini-cli"),
     ("own/langfuse/*", "otlp"),
     ("own/langgraph/*", "langchain"),
-    ("own/langsmith/*", "refused LangSmith"),
+    ("own/langsmith/*", "langsmith"),
     ("own/lm_eval/task.yaml", "unknown"),
     ("own/lm_eval/*", "refused lm-evaluation-harness"),
     ("own/mini_swe_agent/*.json", "mini-swe-agent"),

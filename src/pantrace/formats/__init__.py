@@ -52,6 +52,7 @@ NAMES = (
     "agent-framework",
     "pydantic-ai",
     "langchain",
+    "langsmith",
     "strands",
     "copilot",
     "cursor",
@@ -98,6 +99,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "openhands-v0": (b'"observation"', b'"tool_call_metadata"', b'"test_result"'),
     "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
     "pydantic-ai": (b'"part_kind"',),
+    "langsmith": (b'"dotted_order"', b'"run_type"'),
     "langchain": (b'"additional_kwargs"', b'"response_metadata"'),
     "otlp": (b'"resourceSpans"', b'"resourceLogs"', b'"span_id"', b'"spanId"', b"resource_spans"),
     "codex": (

@@ -50,10 +50,6 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
             "put the events of the conversation in a JSON array, which is read as `openhands-v0`",
         ),
     ),
-    (
-        lambda row: any("dotted_order" in each for each in (row, _within(row, "post"), _within(row, "patch"))),
-        UnsupportedKind("runs of LangSmith", _SEND),
-    ),
     (_keys("traceId", "parentObservationId"), UnsupportedKind("observations of Langfuse", _SEND)),
     (_keys("op_name", "trace_id", "project_id"), UnsupportedKind("calls of Weave", _SEND)),
     (
