@@ -132,7 +132,7 @@ TABLE = [
     ("own/openai_responses/*", "openai-responses"),
     ("own/openhands_v1/*", "tree openhands own/openhands_v1/c6a40e8911fc46a49ddcc3b932d9bc1f"),
     ("own/otlp/*", "otlp"),
-    ("own/promptfoo/*", "refused promptfoo"),
+    ("own/promptfoo/*", "promptfoo"),
     ("own/pydantic_ai/*", "pydantic-ai"),
     ("own/qwen_code/*", "qwen-code"),
     ("own/strands_session/*", "tree strands own/strands_session/session_garden-1"),

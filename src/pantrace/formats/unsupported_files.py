@@ -85,7 +85,6 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
         _keys("task_id", "final_result_response"),
         UnsupportedKind("a result of Online-Mind2Web", "write its steps as episodes (`openadapt-episodes`)"),
     ),
-    (lambda row: "evalId" in row or "gradingResult" in row, UnsupportedKind("results of promptfoo", _SCORES)),
     (
         lambda row: "metrics_data" in _within(row, "test_results") or "metricsData" in _within(row, "testCases"),
         UnsupportedKind("results of deepeval", _SCORES),
