@@ -123,7 +123,16 @@ def load(row: Any) -> Sample:
     history = _history(row, response)
     wait = row.get("latencyMs", response.get("latencyMs"))
     error = text_of(row.get("error"))
-    known = ("id", "testIdx", "promptIdx", "vars", "success", "score", "gradingResult", "namedScores")
+    # The rest stays whole, as its parts refer to each other: the response, the test, the named scores.
+    kinds: dict[str, Any] = {
+        "id": str,
+        "testIdx": int,
+        "promptIdx": int,
+        "success": bool,
+        "score": (int, float),
+        "gradingResult": dict,
+    }
+    known = ["vars", *(key for key, kind in kinds.items() if isinstance(row.get(key), kind))]
     return Sample(
         id="-".join(place) or text_of(row.get("id")) or text_or_json(row.get("vars")),
         case=Case(
