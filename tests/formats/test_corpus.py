@@ -118,7 +118,7 @@ TABLE = [
     ("own/azure_ai_evaluation/*", "refused Azure"),
     ("own/claude_code/*", "claude-code"),
     ("own/codex/*", "codex"),
-    ("own/deepeval/*", "refused deepeval"),
+    ("own/deepeval/*", "deepeval"),
     ("own/gemini_cli/*", "gemini-cli"),
     ("own/langfuse/*", "otlp"),
     ("own/langgraph/*", "langchain"),

@@ -86,10 +86,6 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
         UnsupportedKind("a result of Online-Mind2Web", "write its steps as episodes (`openadapt-episodes`)"),
     ),
     (
-        lambda row: "metrics_data" in _within(row, "test_results") or "metricsData" in _within(row, "testCases"),
-        UnsupportedKind("results of deepeval", _SCORES),
-    ),
-    (
         lambda row: any(key.startswith("outputs.") for key in _within(row, "rows")),
         UnsupportedKind("results of Azure AI Evaluation", _SCORES),
     ),
