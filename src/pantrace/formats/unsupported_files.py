@@ -50,10 +50,6 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
             "put the events of the conversation in a JSON array, which is read as `openhands-v0`",
         ),
     ),
-    (
-        lambda row: any("dotted_order" in each for each in (row, _within(row, "post"), _within(row, "patch"))),
-        UnsupportedKind("runs of LangSmith", _SEND),
-    ),
     (_keys("traceId", "parentObservationId"), UnsupportedKind("observations of Langfuse", _SEND)),
     (_keys("op_name", "trace_id", "project_id"), UnsupportedKind("calls of Weave", _SEND)),
     (
@@ -88,11 +84,6 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
     (
         _keys("task_id", "final_result_response"),
         UnsupportedKind("a result of Online-Mind2Web", "write its steps as episodes (`openadapt-episodes`)"),
-    ),
-    (lambda row: "evalId" in row or "gradingResult" in row, UnsupportedKind("results of promptfoo", _SCORES)),
-    (
-        lambda row: "metrics_data" in _within(row, "test_results") or "metricsData" in _within(row, "testCases"),
-        UnsupportedKind("results of deepeval", _SCORES),
     ),
     (
         lambda row: any(key.startswith("outputs.") for key in _within(row, "rows")),

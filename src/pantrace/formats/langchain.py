@@ -19,14 +19,13 @@ from pantrace.model import Agent, Run, Sample, Source, Step, ToolCall, ToolResul
 from pantrace.wire.api_exchanges import UNNAMED, run_of
 from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.head import Head
+from pantrace.wire.langchain_message import CHUNK, NAME, is_message, opened, step_of
 from pantrace.wire.optional import object_of, text_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso
 
-from ..format import Format
-from .message import NAME, TYPES, step_of
+from .format import Format
 
-_CHUNK = "MessageChunk"
 _AROUND = ("values", "channel_values", "checkpoint", "state", "output", "kwargs")
 """Keys that states, snapshots and checkpoints put around `messages`."""
 
@@ -40,29 +39,6 @@ def detect(head: Head) -> str | None:
         return "messages" if all(is_message(each) for each in head.records[:-1]) else None
     messages, _ = _list_in(first)
     return "state" if messages and all(is_message(each) for each in messages[:-1] or messages) else None
-
-
-def is_message(raw: Any) -> bool:
-    """Whether it is a message in one of the three ways in which LangChain writes one."""
-    kind, fields, form = _opened(raw)
-    if kind not in TYPES or "content" not in fields:
-        return False
-    # `type` and `content` alone could be anybody's message; only LangChain writes these two keys on every one.
-    return form == "constructor" or bool(fields.keys() & {"additional_kwargs", "response_metadata"})
-
-
-def _opened(raw: Any) -> tuple[str, dict[str, Any], str]:
-    """The type and fields of a message, and which of the three ways of writing it was used."""
-    match raw:
-        case {"lc": int(), "type": "constructor", "id": [*_, str(name)], "kwargs": dict(fields)}:
-            # `dumpd` names the Python class ("AIMessageChunk"), which gives the type if `type` is missing.
-            kind = fields.get("type") or name.removesuffix("Chunk").removesuffix("Message").lower()
-            return str(kind).removesuffix(_CHUNK).lower(), fields, "constructor"
-        case {"type": str(kind), "data": dict(fields)}:
-            return kind.removesuffix(_CHUNK).lower(), fields, "data"
-        case {"type": str(kind)}:
-            return kind.removesuffix(_CHUNK).lower(), raw, ""
-    return "", {}, ""
 
 
 def _list_in(row: Any) -> tuple[list[Any], tuple[str, ...]]:
@@ -119,13 +95,13 @@ def _model_of(agent: str, steps: tuple[Step, ...]) -> str | None:
 def _steps(messages: list[Any]) -> Iterator[Step]:
     names: dict[str | None, str] = {}
     for place, raw in enumerate(messages):
-        kind, fields, form = _opened(raw)
+        kind, fields, form = opened(raw)
         if not fields:
             raise ReadError("a message needs a type and content", place=f"messages[{place}]")
         step = step_of(kind, fields)
         around = rest_of(raw, ("lc", "type", "kwargs", "data")) if form else {}
         # A streamed chunk counts as a message; its type is kept so that the two can be distinguished.
-        written = {text for each in (raw, fields) if isinstance(text := each.get("type"), str) and _CHUNK in text}
+        written = {text for each in (raw, fields) if isinstance(text := each.get("type"), str) and CHUNK in text}
         around |= {"type": written.pop()} if written else {}
         if around:
             step = replace(step, extra=as_extra(NAME, {**step.extra.get(NAME, {}), "message": around}))

@@ -20,15 +20,17 @@ from pantrace.model import (
     Unknown,
     Usage,
 )
-from pantrace.wire import anthropic, openai_usage
-from pantrace.wire.extra_keys import as_extra, rest_of
-from pantrace.wire.field_map import ANYTHING, INTEGER, TEXT, FieldMap
-from pantrace.wire.mixed_output import split
-from pantrace.wire.openai_chat import ROLES, arguments_of, call_from, part_from
-from pantrace.wire.optional import list_of, object_of, text_of
-from pantrace.wire.usage_check import settled
+
+from . import anthropic, openai_usage
+from .extra_keys import as_extra, rest_of
+from .field_map import ANYTHING, INTEGER, TEXT, FieldMap
+from .mixed_output import split
+from .openai_chat import ROLES, arguments_of, call_from, part_from
+from .optional import list_of, object_of, text_of
+from .usage_check import settled
 
 NAME = "langchain"
+CHUNK = "MessageChunk"
 TYPES: dict[str, Role] = {
     "human": "user",
     "ai": "agent",
@@ -66,6 +68,29 @@ _FAILURES: tuple[tuple[str, Failure], ...] = (
 """Texts with which LangGraph answers a call that never reached a tool."""
 
 
+def is_message(raw: Any) -> bool:
+    """Whether it is a message in one of the three ways in which LangChain writes one."""
+    kind, fields, form = opened(raw)
+    if kind not in TYPES or "content" not in fields:
+        return False
+    # `type` and `content` alone could be anybody's message; only LangChain writes these two keys on every one.
+    return form == "constructor" or bool(fields.keys() & {"additional_kwargs", "response_metadata"})
+
+
+def opened(raw: Any) -> tuple[str, dict[str, Any], str]:
+    """The type and fields of a message, and which of the three ways of writing it was used."""
+    match raw:
+        case {"lc": int(), "type": "constructor", "id": [*_, str(name)], "kwargs": dict(fields)}:
+            # `dumpd` names the Python class ("AIMessageChunk"), which gives the type if `type` is missing.
+            kind = fields.get("type") or name.removesuffix("Chunk").removesuffix("Message").lower()
+            return str(kind).removesuffix(CHUNK).lower(), fields, "constructor"
+        case {"type": str(kind), "data": dict(fields)}:
+            return kind.removesuffix(CHUNK).lower(), fields, "data"
+        case {"type": str(kind)}:
+            return kind.removesuffix(CHUNK).lower(), raw, ""
+    return "", {}, ""
+
+
 def step_of(kind: str, fields: dict[str, Any]) -> Step:
     role = TYPES.get(kind)
     taken = {"type", "content"}
@@ -97,7 +122,7 @@ def _full(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _answered(fields: dict[str, Any], beside: dict[str, Any]) -> Step:
     about = dict(object_of(fields.get("response_metadata")))
-    usage, where = _usage(fields, about)
+    usage, where = usage_of(fields, about)
     model, stop = (_taken(about, keys) for keys in (_MODEL, _STOP))
     beside = dict(beside)
     calls = [_CALL.load(each, {"type"}) for each in list_of(fields.get("tool_calls")) if _is_call(each)]
@@ -227,7 +252,7 @@ def _result(fields: dict[str, Any]) -> ToolResult:
     )
 
 
-def _usage(fields: dict[str, Any], about: dict[str, Any]) -> tuple[Usage | None, tuple[str, ...]]:
+def usage_of(fields: dict[str, Any], about: dict[str, Any]) -> tuple[Usage | None, tuple[str, ...]]:
     """The usage of an answer, and the key of the message it came from (none if it came from `response_metadata`, where
     the provider's own numbers are; older versions have nothing else)."""
     raw = fields.get("usage_metadata")
