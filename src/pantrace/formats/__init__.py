@@ -59,6 +59,7 @@ NAMES = (
     "openhands-v0",
     "otlp",
     "codex",
+    "ai-sdk",
     # Lists of messages, the least specific shapes: formats that say more about themselves are tried first.
     "anthropic-messages",
     "openai-responses",
@@ -108,6 +109,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
         b'"thread.started"',
         b'"item.completed"',
     ),
+    "ai-sdk": (b'"toolCallId"', b'"parts"'),
     "anthropic-messages": (b'"messages"',),
     "openai-responses": (b'"input"', b'"output"', b'"span_data"', b'"items"', b'"function_call"'),
     "openai-messages": (b'"messages"', b'"role"', b'"conversations"'),

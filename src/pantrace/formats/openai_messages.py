@@ -45,8 +45,20 @@ _PLACED = {"test_id", "message_index", "conversation_id", "session_id", "thread_
 """Keys of lines that name their conversation: there may be several in the file."""
 _ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
-# Content blocks of Anthropic's API and of the Responses API, whose roles are the same.
-_BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "reasoning", "function_call")
+_OTHER_KEYS = {"type", "schema_version", "parts"}
+"""Keys of messages that other APIs have."""
+# Content blocks of the AI SDK, of Anthropic's API and of the Responses API, whose roles are the same.
+_BLOCKS = (
+    "tool-call",
+    "tool-result",
+    "tool_use",
+    "tool_result",
+    "thinking",
+    "input_text",
+    "output_text",
+    "reasoning",
+    "function_call",
+)
 
 
 def detect(head: Head) -> str | None:
@@ -93,7 +105,7 @@ def _is_anothers(row: dict[str, Any], records: list[Any]) -> bool:
 
 def is_message(raw: Any) -> bool:
     """Whether a value is a chat message, and not one of another API."""
-    if not isinstance(raw, dict) or not is_role(raw.get("role")) or "type" in raw or "schema_version" in raw:
+    if not isinstance(raw, dict) or not is_role(raw.get("role")) or raw.keys() & _OTHER_KEYS:
         return False
     content = raw.get("content")
     if not isinstance(content, (str, list)):
