@@ -85,7 +85,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "explain": (b'"explain_inputs"', b'"scenario_id"', b'"caseId"', b'"required_evals"', b'"case_id"'),
     "tau-bench": (b'"traj"',),
     "tau-tasks": (b'"user_scenario"', b'"instruction"'),
-    "tau2": (b'"simulations"', b'"agent_info"'),
+    "tau2": (b'"simulations"', b'"agent_info"', b'"task_id"'),
     "atif": (b'"ATIF-v',),
     "claude-code": (b'"sessionId"', b'"session_id"', b'"loglines"', b'"leafUuid"'),
     "gemini-cli": (b'"projectHash"',),

@@ -39,7 +39,17 @@ _FORM = "form"
 _INSTRUCTIONS = "instructions"
 """The name of a system message that we made from the agent's settings."""
 _SPEAKERS = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
-_OTHERS = {"trajectory_format", "info", "traj", "system", "trajectory", "stateBag", "type", "sessionId"}
+_OTHERS = {
+    "trajectory_format",
+    "info",
+    "traj",
+    "system",
+    "trajectory",
+    "stateBag",
+    "type",
+    "sessionId",
+    "termination_reason",
+}
 """Keys of rows that have messages but belong to other formats."""
 _PLACED = {"test_id", "message_index", "conversation_id", "session_id", "thread_id", "schema_version"}
 """Keys of lines that name their conversation: there may be several in the file."""
