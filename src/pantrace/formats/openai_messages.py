@@ -55,7 +55,7 @@ _PLACED = {"test_id", "message_index", "conversation_id", "session_id", "thread_
 """Keys of lines that name their conversation: there may be several in the file."""
 _ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
-_OTHER_KEYS = {"type", "schema_version", "parts"}
+_OTHER_KEYS = {"type", "schema_version", "parts", "messageId"}
 """Keys of messages that other APIs have."""
 # Content blocks of the AI SDK, of Anthropic's API and of the Responses API, whose roles are the same.
 _BLOCKS = (
