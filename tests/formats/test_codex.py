@@ -417,3 +417,19 @@ def test_items_that_other_programs_write_are_calls_and_results(tmp_path: Path) -
     convert(path, tmp_path / "again.jsonl", to="codex")
     again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
     assert [line["payload"] for line in again if line["type"] == "response_item"] == items
+
+
+def test_a_message_without_a_type_is_a_message(tmp_path: Path) -> None:
+    # As other tools write rollouts: it was a note, and the session had no turns.
+    asked = {"role": "user", "content": [{"type": "input_text", "text": "Why?"}]}
+    answered = {"role": "assistant", "content": [{"type": "output_text", "text": "Because."}]}
+    lines = [{"type": "session_meta", "payload": {"id": "s", "cwd": "/w"}}]
+    lines += [
+        {"timestamp": "2026-01-01T10:00:00Z", "type": "response_item", "payload": each} for each in (asked, answered)
+    ]
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    (sample,) = read(path).samples
+    assert sample.trajectory is not None
+    assert [step.role for step in sample.trajectory.steps if step.kind == "message"] == ["user", "agent"]
+    assert final_response(sample.trajectory) == "Because."

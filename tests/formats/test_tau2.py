@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,3 +87,45 @@ def test_rewards_and_endings(changes: dict[str, Any], status: str, score: str) -
 def test_a_conversation_in_audio_is_refused_and_not_shown_empty() -> None:
     with pytest.raises(ReadError, match="ticks of audio"):
         simulation(messages=None, ticks=[])
+
+
+def in_a_folder(path: Path) -> Path:
+    """The golden results as tau2 stores them with `--format dir`."""
+    results = json.loads(GOLDEN.read_bytes())
+    (path / "simulations").mkdir(parents=True)
+    for number, each in enumerate(results.pop("simulations")):
+        (path / "simulations" / f"{number}.json").write_text(json.dumps(each, indent=2))
+    (path / "results.json").write_text(json.dumps(results, indent=2))
+    return path
+
+
+def test_simulations_may_be_files_of_their_own(tmp_path: Path) -> None:
+    folder = in_a_folder(tmp_path / "run")
+    for path in (folder, folder / "results.json"):
+        found = list(read(path).samples)
+        assert [(each.id, each.epoch, each.scores) for each in found] == [
+            (each.id, each.epoch, each.scores) for each in golden()
+        ]
+        assert [told(each).steps for each in found] == [told(each).steps for each in golden()]
+    assert read(folder / "results.json").extra == read(GOLDEN).extra
+
+
+def test_a_simulation_can_be_named_alone(tmp_path: Path) -> None:
+    (one,) = read(in_a_folder(tmp_path / "run") / "simulations" / "1.json").samples
+    assert (one.epoch, one.case) == (golden()[1].epoch, golden()[1].case)
+
+
+def test_a_broken_simulation_does_not_cost_the_others(tmp_path: Path) -> None:
+    folder = in_a_folder(tmp_path / "run")
+    (folder / "simulations" / "1.json").write_text('{"id": "x", "task_id":')
+    (folder / "simulations" / "0.json").write_text('{"id": "x", "task_id": "pump_1", "ticks": []}')
+    broken: list[ReadError] = []
+    assert [each.epoch for each in read(folder / "results.json", on_broken=broken.append).samples] == [3]
+    assert [Path(each.path or "").name for each in broken] == ["0.json", "1.json"]
+
+
+def test_results_without_simulations_say_where_they_may_be(tmp_path: Path) -> None:
+    folder = in_a_folder(tmp_path / "run")
+    shutil.rmtree(folder / "simulations")
+    with pytest.raises(ReadError, match="a folder `simulations` beside them"):
+        list(read(folder / "results.json").samples)

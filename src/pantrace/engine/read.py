@@ -126,13 +126,14 @@ class Samples:
 def open_run(path: Path, chosen: Format, variant: str, on_broken: OnBroken, span: Span | None = None) -> Run:
     """Open one input of a known format, or one span of it; samples that break the model's promises are left out."""
     patience = _Patience(path, on_broken)
-    if chosen.open is not None:
+    several = chosen.holds_several(path)
+    if chosen.open is not None and not several:
         run = sound(_opened(path, chosen, patience.broken, span), chosen, path, patience.broken)
         return msgspec.structs.replace(run, samples=patience.over(run.samples))
     if chosen.load is None:
         raise ReadError(f"{chosen.name} can be written but not read", path=str(path))
     source = Source(format=chosen.name, version=variant or None, path=str(path))
-    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken, span))
+    run = Run(name=path.name, source=source, samples=_row_samples(path, chosen, source, patience.broken, span, several))
     run = sound(run, chosen, path, patience.broken)
     return msgspec.structs.replace(run, samples=patience.over(run.samples))
 
@@ -172,10 +173,10 @@ class _Patience:
 
 
 def _row_samples(
-    path: Path, chosen: Format, source: Source, on_broken: OnBroken, span: Span | None
+    path: Path, chosen: Format, source: Source, on_broken: OnBroken, span: Span | None, several: bool
 ) -> Iterator[Sample]:
     assert chosen.load is not None
-    for place, row in rows_in(path, chosen.layout, on_broken, span, chosen.decode):
+    for place, row in rows_in(path, "lines" if several else chosen.layout, on_broken, span, chosen.decode):
         try:
             sample = chosen.load(row)
         except ReadError as error:
@@ -185,7 +186,10 @@ def _row_samples(
             on_broken(not_of_format(chosen.name, error).at(path=str(path), place=place))
             continue
         if chosen.name_in_file is not None:
-            sample = msgspec.structs.replace(sample, id=chosen.name_in_file(sample.id, path))
+            name = chosen.name_in_file(sample.id, path)
+            # Of several documents in a file, its name does not name one.
+            name = f"{name} {place}" if several and name != sample.id else name
+            sample = msgspec.structs.replace(sample, id=name)
         yield stamp_source(sample, msgspec.structs.replace(source, place=place))
 
 

@@ -182,7 +182,8 @@ def _ignored(_: ReadError) -> None:
 
 
 def _of(path: Path, chosen: Format) -> Iterator[Violation]:
-    if chosen.validate is not None:
+    several = chosen.holds_several(path)
+    if chosen.validate is not None and not several:
         yield from chosen.validate(path)
         return
     broken: list[ReadError] = []
@@ -192,7 +193,7 @@ def _of(path: Path, chosen: Format) -> Iterator[Violation]:
             pass
         yield from map(_violation, broken)
         return
-    for place, row in rows_in(path, chosen.layout, broken.append):
+    for place, row in rows_in(path, "lines" if several else chosen.layout, broken.append):
         yield from map(_violation, broken)
         broken.clear()
         checked = chosen.check(row) if chosen.check else _load_violations(chosen, row)

@@ -27,7 +27,7 @@ from pantrace.wire.carry_rest import carry_rest
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode, decode_document
 from pantrace.wire.optional import object_of
-from pantrace.wire.rows import OnBroken
+from pantrace.wire.rows import OnBroken, layout_at, read_log
 from pantrace.wire.shape import violations
 from pantrace.wire.times import from_iso
 from pantrace.wire.violation import unreadable
@@ -55,11 +55,11 @@ def detect(head: Head) -> str | None:
             return "sqlite before 1.20" if {"app_name", "author"} <= set(tables["events"]) else None
         # Only DatabaseSessionService keeps its schema's version in a table.
         return "database" if "adk_internal_metadata" in tables else "sqlite"
-    if head.layout == "array":
-        return "events" if head.records and all(_is_event(each) for each in head.records[:3]) else None
+    if head.layout in ("array", "lines") and head.records and all(_is_event(each) for each in head.records[:3]):
+        return "events"
     # A document on one long line looks like lines: its beginning is what counts.
     record = head.record
-    if not isinstance(record.get("events"), list) or "id" not in record:
+    if not _is_session(record):
         return None
     if {"appName", "userId"} & record.keys():
         return "camelCase"
@@ -68,6 +68,10 @@ def detect(head: Head) -> str | None:
     events = record["events"]
     old = isinstance(record.get("context"), dict) and bool(events) and _is_event(events[0])
     return "before 1.0" if old else None
+
+
+def _is_session(record: Any) -> bool:
+    return isinstance(record, dict) and isinstance(record.get("events"), list) and "id" in record
 
 
 def _is_event(record: Any) -> bool:
@@ -121,8 +125,14 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     if head.kind == "sqlite":
         records = _stored_sessions(path)
     else:
-        records = iter([(None, lambda: load(decode_document(files.read_all(path))))])
+        records = iter([(None, lambda: load(_read(path, on_broken)))])
     return Run(name=path.name, source=source, samples=samples_of(records, "a session", source, on_broken))
+
+
+def _read(path: Path, on_broken: OnBroken) -> Any:
+    """The session of a file, or its events if it has one on each line."""
+    is_log = layout_at(path) == "lines" and detect(Head(path)) == "events"
+    return read_log(path, on_broken) if is_log else decode_document(files.read_all(path))
 
 
 def _stored_sessions(path: Path) -> Iterator[tuple[str | None, Callable[[], Sample]]]:
@@ -192,7 +202,7 @@ def validate(path: Path) -> Iterable[Violation]:
             pass
     else:
         try:
-            yield from check(decode_document(files.read_all(path)))
+            yield from check(_read(path, broken.append))
         except ReadError as error:
             broken.append(error)
     yield from (unreadable(each) for each in broken)
@@ -210,6 +220,7 @@ FORMAT = Format(
     validate=validate,
     options=Options,
     layout="document",
+    stands_alone=_is_session,
     suffix=".session.json",
     lost={
         "": "an ADK session without events has no place for it",

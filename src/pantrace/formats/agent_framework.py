@@ -60,6 +60,11 @@ def detect(head: Head) -> str | None:
     return "Python responses" if is_response else None
 
 
+def _is_session(record: Any) -> bool:
+    # Responses do not count: a list of them is one conversation.
+    return isinstance(record, dict) and ("stateBag" in record or record.get("type") == "session")
+
+
 def load(row: Any) -> Sample:
     if isinstance(row, list):
         return _conversation(row)
@@ -234,5 +239,6 @@ FORMAT = Format(
     load=load,
     name_in_file=name_in_file,
     layout="document",
+    stands_alone=_is_session,
     suffix=".json",
 )

@@ -67,8 +67,8 @@ def is_message(raw: Any) -> bool:
     """Whether a value is, or may be, a message of this API."""
     if not isinstance(raw, dict) or raw.get("role") not in ("user", "assistant"):
         return False
-    # Keys of OpenAI, Claude Code and Gemini, whose messages otherwise look the same.
-    return isinstance(raw.get("content"), (str, list)) and not raw.keys() & {"tool_calls", "uuid", "parts"}
+    # Keys of OpenAI, Claude Code, Gemini and Amp, whose messages otherwise look the same.
+    return isinstance(raw.get("content"), (str, list)) and not raw.keys() & {"tool_calls", "uuid", "parts", "messageId"}
 
 
 def _is_ours(row: dict[str, Any]) -> bool:

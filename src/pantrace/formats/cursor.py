@@ -30,7 +30,7 @@ _MOMENT = re.compile(r"<timestamp>\w+, (\w+ \d+, \d+, \d+:\d+ [AP]M) \(UTC(?:([+
 
 def detect(head: Head) -> str | None:
     # A transcript of one line looks like a document.
-    return "" if head.layout in ("lines", "document") and _is_message(head.record) else None
+    return "" if head.kind == "json" and _is_message(head.record) else None
 
 
 def _is_message(row: Any) -> bool:

@@ -92,6 +92,9 @@ class Format:
     """The writer's options with their defaults; docstrings under the fields are the help."""
     layout: Layout = "lines"
     """How rows lie in a file when its name does not say; "document" and "log": one sample per file."""
+    stands_alone: Callable[[Any], bool] | None = None
+    """Of a format with one document per file: whether a record is a whole document. Datasets have many of them in one
+    file, as lines or as an array; each of them then is a sample."""
     suffix: str = ".jsonl"
     """The usual ending of a file."""
     typed: bool = False
@@ -129,6 +132,10 @@ class Format:
     @property
     def reads(self) -> bool:
         return self.load is not None or self.open is not None
+
+    def holds_several(self, path: Path) -> bool:
+        """Whether a file has several of the documents of which there usually is one per file."""
+        return self.stands_alone is not None and path.is_file() and Head(path).holds_several(self.stands_alone)
 
     @property
     def is_split(self) -> bool:

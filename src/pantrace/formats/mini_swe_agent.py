@@ -65,6 +65,10 @@ def detect(head: Head) -> str | None:
     return "messages" if len(first) == 2 and asks else None
 
 
+def _is_document(record: Any) -> bool:
+    return isinstance(record, dict) and isinstance(record.get("messages"), list)
+
+
 def read(row: Any) -> Sample:
     document = {"messages": row} if isinstance(row, list) else row
     if not isinstance(document, dict):
@@ -262,6 +266,7 @@ FORMAT = Format(
     dump=dump,
     name_in_file=name_in_file,
     layout="document",
+    stands_alone=_is_document,
     suffix=".traj.json",
     corners=("info.pantrace",),
     lost={"": "mini-swe-agent holds messages, commands and costs of one agent"},

@@ -39,14 +39,36 @@ _FORM = "form"
 _INSTRUCTIONS = "instructions"
 """The name of a system message that we made from the agent's settings."""
 _SPEAKERS = {"human": "user", "gpt": "assistant", "observation": "tool", "function_call": "assistant"}
-_OTHERS = {"trajectory_format", "info", "traj", "system", "trajectory", "stateBag", "type", "sessionId"}
+_OTHERS = {
+    "trajectory_format",
+    "info",
+    "traj",
+    "system",
+    "trajectory",
+    "stateBag",
+    "type",
+    "sessionId",
+    "termination_reason",
+}
 """Keys of rows that have messages but belong to other formats."""
 _PLACED = {"test_id", "message_index", "conversation_id", "session_id", "thread_id", "schema_version"}
 """Keys of lines that name their conversation: there may be several in the file."""
 _ANOTHERS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """What mini-swe-agent tells its model to print at the end: its older files are bare lists of messages."""
-# Content blocks of Anthropic's API and of the Responses API, whose roles are the same.
-_BLOCKS = ("tool_use", "tool_result", "thinking", "input_text", "output_text", "reasoning", "function_call")
+_OTHER_KEYS = {"type", "schema_version", "parts", "messageId"}
+"""Keys of messages that other APIs have."""
+# Content blocks of the AI SDK, of Anthropic's API and of the Responses API, whose roles are the same.
+_BLOCKS = (
+    "tool-call",
+    "tool-result",
+    "tool_use",
+    "tool_result",
+    "thinking",
+    "input_text",
+    "output_text",
+    "reasoning",
+    "function_call",
+)
 
 
 def detect(head: Head) -> str | None:
@@ -93,7 +115,7 @@ def _is_anothers(row: dict[str, Any], records: list[Any]) -> bool:
 
 def is_message(raw: Any) -> bool:
     """Whether a value is a chat message, and not one of another API."""
-    if not isinstance(raw, dict) or not is_role(raw.get("role")) or "type" in raw or "schema_version" in raw:
+    if not isinstance(raw, dict) or not is_role(raw.get("role")) or raw.keys() & _OTHER_KEYS:
         return False
     content = raw.get("content")
     if not isinstance(content, (str, list)):

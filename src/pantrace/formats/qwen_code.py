@@ -56,7 +56,7 @@ _PROGRAM = ("notification", "cron", "background_task_completed", "goal_runtime")
 
 
 def detect(head: Head) -> str | None:
-    if head.layout not in ("lines", "document"):
+    if head.kind != "json":
         return None
     return next(("" for each in head.records if _is_line(each)), None)
 

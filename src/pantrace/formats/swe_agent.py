@@ -36,9 +36,17 @@ NAME = "swe-agent"
 
 
 def detect(head: Head) -> str | None:
-    match head.record:
+    return _variant(head.record)
+
+
+def _is_document(record: Any) -> bool:
+    return _variant(record) is not None
+
+
+def _variant(record: Any) -> str | None:
+    match record:
         case {"history": [{"role": str(), "agent": str()}, *_]}:
-            return "" if "trajectory" in head.record else "demonstration"
+            return "" if "trajectory" in record else "demonstration"
         case {"trajectory": [{"action": str(), "observation": str(), "response": str()}, *_]}:
             return ""
     return None
@@ -175,6 +183,7 @@ FORMAT = Format(
     load=load,
     name_in_file=name_in_file,
     layout="document",
+    stands_alone=_is_document,
     suffix=".traj",
     note="function calling and the older commands; demonstrations in YAML are not read",
 )

@@ -1,7 +1,8 @@
 """Results of tau2-bench: simulated conversations with their rewards, several trials of each task.
 
-Spec: github.com/sierra-research/tau2-bench, `Results` of src/tau2/data_model/simulation.py; one JSON document.
-Detect: an object `info` and arrays `tasks` and `simulations` in one document.
+Spec: github.com/sierra-research/tau2-bench, `Results` of src/tau2/data_model/simulation.py; one JSON document, or
+    results.json and a file for each simulation in `simulations/`.
+Detect: an object `info` and arrays `tasks` and `simulations` in one document; a simulation in the folder beside it.
 Lost: nothing is written.
 """
 
@@ -49,37 +50,62 @@ SUCCESS = 1 - 1e-6
 """Rewards from here on count as a success, as in the benchmark's own table."""
 STOPS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
 """The simulated user ends the conversation with one of these. The agent never sees the message, so it is a note."""
+_RESULTS, _FOLDER = "results.json", "simulations"
 _ENDED = ("user_stop", "agent_stop")
 _LIMITS = ("max_steps", "timeout", "too_many_errors", "context_window_exceeded")
 
 
 def detect(head: Head) -> str | None:
     row = head.record
+    if row.keys() >= {"id", "task_id", "start_time"} and owner(head.path) is not None:
+        return "simulation"
     listed = isinstance(row.get("tasks"), list) and isinstance(row.get("info"), dict)
     # In a long document the tasks fill the beginning, which is all that is seen here; `info` comes before them.
     seen = "simulations" in row or {"agent_info", "user_info"} <= (row["info"].keys() if listed else set())
     return "" if listed and head.may_be_document and seen else None
 
 
+def owner(path: Path) -> Path | None:
+    """The results whose simulations are files of their own, as `tau2` stores runs with voice."""
+    results = path.parent.parent / _RESULTS
+    return results if path.parent.name == _FOLDER and path.suffix == ".json" and results.is_file() else None
+
+
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    """All simulations of a document, in order."""
+    """All simulations of a document, in order; those of its folder, sorted by name; or the one that was named."""
+    main = owner(path)
+    found = _document(main or path)
+    document = found if isinstance(found, dict) else {}
     source = Source(format=NAME, path=str(path))
-    document: Any = next((row for _, row in rows_in(path, "document", raise_broken)), {})
-    if not isinstance(document, dict) or not isinstance(document.get("simulations"), list):
-        raise ReadError("results need a list of simulations", path=str(path), remedy="they may lie in `simulations/`")
+    paths = [path] if main is not None else sorted((path.parent / _FOLDER).glob("*.json"))
+    listed = document.get("simulations")
+    stored = listed if isinstance(listed, list) and (listed or not paths) else None
+    if stored is None and not paths:
+        raise ReadError("results need a list of simulations, or a folder `simulations` beside them", path=str(path))
     info = object_of(document.get("info"))
 
     tasks = {str(task["id"]): task for task in document.get("tasks") or () if isinstance(task, dict) and "id" in task}
-    used = {str(row.get("task_id")) for row in document["simulations"] if isinstance(row, dict)}
+    rows = [Head(each).record for each in paths] if stored is None else stored
+    used = {str(row.get("task_id")) for row in rows if isinstance(row, dict)}
     # A task that ran is kept as the case of its samples; one that did not must not get lost.
-    idle = [task for name, task in tasks.items() if name not in used]
+    idle = [task for name, task in tasks.items() if name not in used] if main is None else []
+
+    def simulations() -> Iterator[tuple[Path, str | None, Any]]:
+        if stored is not None:
+            yield from ((path, f"simulations[{number}]", row) for number, row in enumerate(stored))
+            return
+        for each in paths:
+            try:
+                yield each, None, _document(each)
+            except ReadError as error:
+                on_broken(error)
 
     def samples() -> Iterator[Sample]:
-        for number, row in enumerate(document["simulations"]):
+        for file, place, row in simulations():
             try:
                 yield with_source(load({"info": info, "task": _task(tasks, row), "simulation": row}), source)
             except ReadError as error:
-                on_broken(error.at(path=str(path), place=f"simulations[{number}]"))
+                on_broken(error.at(path=str(file), place=place))
 
     agent = object_of(info.get("agent_info"))
     return Run(
@@ -94,6 +120,10 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
             NAME, rest_of(document, ("timestamp", "tasks", "simulations")) | ({"tasks": idle} if idle else {})
         ),
     )
+
+
+def _document(path: Path) -> Any:
+    return next((row for _, row in rows_in(path, "document", raise_broken)), {})
 
 
 def _task(tasks: dict[str, Any], row: Any) -> Any:
@@ -269,6 +299,8 @@ FORMAT = Format(
     detect=detect,
     load=load,
     open=open_run,
+    owner=owner,
+    beside=lambda path: [each] if (each := path.parent / _FOLDER).is_dir() else [],
     layout="document",
     suffix=".json",
     note="verified with two real result files of one task and four trials each; conversations in audio are not read",

@@ -26,6 +26,9 @@ _STRANDS = UnsupportedKind(
     "part of a session of Strands Agents", "name the directory of the session, `session_...`: it is read, as `strands`"
 )
 
+_LOG_BOTH = 'write each request with its response, {"request": ..., "response": ...}: that is read as `openai-messages`'
+_AS_MESSAGES = 'write its messages as OpenAI\'s, {"messages": [...]} on each line: that is read as `openai-messages`'
+
 _Sign = Callable[[dict[str, Any]], object]
 
 
@@ -40,6 +43,11 @@ def _within(record: dict[str, Any], key: str) -> dict[str, Any]:
     return object_of(first)
 
 
+def _blocks(record: dict[str, Any]) -> set[str]:
+    """The keys of the first block of a message."""
+    return set(_within(record, "content"))
+
+
 # The first match wins.
 _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
     (
@@ -49,6 +57,47 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
             "one event of a conversation of OpenHands V0",
             "put the events of the conversation in a JSON array, which is read as `openhands-v0`",
         ),
+    ),
+    (
+        lambda row: "role" in row and _blocks(row) and _blocks(row) <= {"text", "toolUse", "toolResult", "image"},
+        UnsupportedKind("messages of Amazon Bedrock or Strands Agents", f"{_STRANDS.remedy}; or {_AS_MESSAGES}"),
+    ),
+    (
+        lambda row: row.get("object") == "chat.completion",
+        UnsupportedKind("a chat completion without its request", _LOG_BOTH),
+    ),
+    (_keys("custom_id", "response"), UnsupportedKind("answers of OpenAI's batch API", _LOG_BOTH)),
+    (
+        lambda row: "models_usage" in row or "models_usage" in _within(row, "messages"),
+        UnsupportedKind("messages of AutoGen", _SEND),
+    ),
+    (
+        lambda row: "mapping" in row and "current_node" in row,
+        UnsupportedKind("an export of ChatGPT", _AS_MESSAGES),
+    ),
+    (
+        lambda row: {"model_output", "result", "state"} <= _within(row, "history").keys(),
+        UnsupportedKind("a history of Browser Use", _SEND),
+    ),
+    (
+        lambda row: row.get("type") == "metadata" and "protocol_version" in row,
+        UnsupportedKind("a session of Kimi", _AS_MESSAGES),
+    ),
+    (
+        lambda row: row.get("type") == "session_start" and "owner" in row,
+        UnsupportedKind("a session of Factory's Droid", _AS_MESSAGES),
+    ),
+    (
+        lambda row: {"step_index", "source", "type", "status"} <= row.keys(),
+        UnsupportedKind("a session of Antigravity", _AS_MESSAGES),
+    ),
+    (
+        lambda row: {"working_dir", "message_count"} <= row.keys(),
+        UnsupportedKind("a session of Goose", _AS_MESSAGES),
+    ),
+    (
+        lambda row: "messageId" in _within(row, "messages") and str(row.get("id")).startswith("T-"),
+        UnsupportedKind("a thread of Amp", _AS_MESSAGES),
     ),
     (_keys("traceId", "parentObservationId"), UnsupportedKind("observations of Langfuse", _SEND)),
     (_keys("op_name", "trace_id", "project_id"), UnsupportedKind("calls of Weave", _SEND)),
@@ -106,6 +155,11 @@ def unsupported_kind(head: Head) -> UnsupportedKind | None:
     # Inspect's logs are zip files too, but its format has already said no to this one. "ustar" is tar's magic number.
     if head.kind == "zip" or head.data[257:262] == b"ustar":
         return UnsupportedKind("an archive of files", "unpack it, and name the folder")
+    if {"agent_sessions", "agent_messages"} <= head.tables.keys():
+        return UnsupportedKind(
+            "a session store of OpenAI's Agents SDK",
+            "write `await session.get_items()` to a file as JSON: that is read as `openai-responses`",
+        )
     if head.kind != "json":
         return None
     return next((each for sign, each in _SIGNS if sign(head.record)), None)

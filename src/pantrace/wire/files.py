@@ -92,6 +92,19 @@ def read_all(path: Path) -> bytes:
     return data
 
 
+def has_more_lines(path: Path) -> bool:
+    """Whether there is anything after the first line."""
+    with reading(path) as file:
+        ended = False
+        while piece := file.read(1 << 20):
+            if not ended:
+                _, mark, piece = piece.partition(b"\n")
+                ended = bool(mark)
+            if ended and piece.strip():
+                return True
+    return False
+
+
 def read_unreported(path: Path) -> bytes:
     """The same without telling the listener, for callers who report the records themselves."""
     with reading(path, held=True) as file:

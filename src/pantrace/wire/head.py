@@ -17,7 +17,7 @@ from . import files, sqlite
 from .json import decode, typed_decoder
 from .limits import limits
 from .objects_on_line import objects_on_line
-from .rows import layout_of
+from .rows import layout_of, values_in
 
 SIZE = 1 << 16
 
@@ -90,6 +90,9 @@ class Head:
             return (record for line in self.data.splitlines()[:32] if line.strip() for record in _on_line(line))
         if self.layout == "array":
             return self.document if isinstance(self.document, list) else ()
+        # Values one after another, each on many lines: what `jq . session.jsonl` prints.
+        if self.layout == "document" and self.document is None and (several := values_in(self.data)):
+            return (decode_beginning(value) for value in several[:32])
         return (self.document,)
 
     @cached_property
@@ -105,6 +108,16 @@ class Head:
         from .zip_archive import member_names
 
         return member_names(self.path)
+
+    def holds_several(self, is_whole: Callable[[Any], bool]) -> bool:
+        """Whether the input has several records (or an array with at least one), all of which are whole documents."""
+        records = self.records
+        # The last record may be cut off, so it may lack what makes it a document.
+        if not records or not all(map(is_whole, records[:-1] or records)):
+            return False
+        return (
+            self.layout == "array" or len(records) > 1 or (self.layout == "lines" and files.has_more_lines(self.path))
+        )
 
     def has(self, relative: str) -> bool:
         """Whether a directory contains this path, which may be a glob pattern."""

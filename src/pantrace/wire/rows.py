@@ -44,9 +44,10 @@ def raise_broken(error: ReadError) -> NoReturn:
 def layout_of(start: bytes, *, whole: bool) -> Layout:
     """The layout of a text that begins like this; `whole`: the text is complete."""
     text = start.lstrip()
-    if text.startswith(b"["):
-        return "array"
     first, newline, rest = text.partition(b"\n")
+    if text.startswith(b"["):
+        # A conversation on each line, as a list of its messages.
+        return "lines" if rest.lstrip().startswith(b"[") and _is_value(first) else "array"
     if newline and (rest.strip() or not whole):
         try:
             decode_document(first)
@@ -71,9 +72,7 @@ def layout_at(path: Path) -> Layout:
 
 def read_log(path: Path, on_broken: OnBroken) -> list[Any]:
     """All records of a file that form one recording; ReadError if it is larger than a record may be."""
-    is_document = layout_at(path) == "document"
-    each = _read_values(path, on_broken) if is_document else read_rows(path, on_broken, held=True)
-    return [record for _, record in each]
+    return [record for _, record in read_rows(path, on_broken, held=True)]
 
 
 def read_rows(
@@ -96,7 +95,7 @@ def read_rows(
                 raise TooLarge.record("the recording").at(path=str(path))
             yield from _read_array(path, view, on_broken, decode)
         return
-    yield from _read_document(path, on_broken, decode)
+    yield from _read_values(path, on_broken, decode)
 
 
 def _read_document(path: Path, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[None, Any]]:
@@ -182,16 +181,18 @@ def _read_array(path: Path, data: memoryview, on_broken: OnBroken, decode: Decod
     yield from _decode_or_report(path, items, "item", on_broken, decode)
 
 
-def _read_values(path: Path, on_broken: OnBroken) -> Iterator[tuple[str | None, Any]]:
+def _read_values(path: Path, on_broken: OnBroken, decode: Decode) -> Iterator[tuple[str | None, Any]]:
     """JSON values one after another, each on many lines, as a pretty printer writes them; or a single document."""
     data = files.read_unreported(path)
     try:
-        whole = decode_document(data)
+        whole = decode(data)
     except ReadError as error:
         values = list(_split_values(path, memoryview(data), on_broken))
-        if not values:
+        # A single value that cannot be decoded is a broken document, whose error says more.
+        if not values or bytes(values[0]).strip() == data.strip():
             on_broken(error.at(path=str(path)))
-        yield from _decode_or_report(path, values, "value", on_broken)
+            return
+        yield from _decode_or_report(path, values, "value", on_broken, decode)
         return
     if (tell := listener()) is not None:
         tell(path, data)
@@ -255,6 +256,15 @@ def _split_items(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[
     place = f"item {number + 1}, line {line}"
     message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}: the item that starts here does not end"
     on_broken(ReadError(message, path=str(path), place=place, remedy=UNFINISHED))
+
+
+def values_in(start: bytes) -> list[bytes]:
+    """The values that a text has one after another, the last perhaps cut off; [] if it has less than two."""
+    torn: list[ReadError] = []
+    found = [bytes(value) for value in _split_values(Path(), memoryview(start), torn.append)]
+    if torn:
+        found.append(start[sum(map(len, found)) :])
+    return found if len(found) > 1 else []
 
 
 def _split_values(path: Path, data: memoryview, on_broken: OnBroken) -> Iterator[memoryview]:

@@ -32,8 +32,12 @@ load, dump = carry_rest(read.load, write.dump, "extra.pantrace")
 
 
 def detect(head: Head) -> str | None:
-    version = head.record.get("schema_version")
-    return version if isinstance(version, str) and version.startswith("ATIF-v") else None
+    return head.record["schema_version"] if _is_document(head.record) else None
+
+
+def _is_document(record: Any) -> bool:
+    version = record.get("schema_version") if isinstance(record, dict) else None
+    return isinstance(version, str) and version.startswith("ATIF-v")
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -69,6 +73,7 @@ FORMAT = Format(
     owner=owner,
     check=check,
     layout="document",
+    stands_alone=_is_document,
     suffix=".trajectory.json",
     nests=True,
     corners=("extra.pantrace",),

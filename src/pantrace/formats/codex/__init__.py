@@ -30,8 +30,7 @@ load, dump = carry_rest_in_log(session.load, write.dump)
 
 
 def detect(head: Head) -> str | None:
-    # Rollouts are lines; only those of the earliest version are one document.
-    if head.kind != "json" or head.layout == "array":
+    if head.kind != "json":
         return None
     if any(session.is_line(each) for each in head.records):
         return "rollout"

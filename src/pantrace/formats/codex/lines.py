@@ -129,6 +129,9 @@ class Reader:
         if not isinstance(payload, dict):
             self._note(number, record, {})
             return
+        if "type" not in payload and payload.keys() >= {"role", "content"}:
+            # Other tools leave out what the keys of a message say anyway.
+            payload = {"type": "message", **payload}
         match record.get("type"), payload.get("type"):
             case "response_item", str(kind) if kind != "additional_tools":
                 self._item(number, record, payload)

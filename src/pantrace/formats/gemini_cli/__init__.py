@@ -29,11 +29,11 @@ load, dump = carry_rest_in_log(session.load, session.dump)
 
 def detect(head: Head) -> str | None:
     record = head.record
-    if head.layout == "array" or not isinstance(record.get("sessionId"), str):
+    if not isinstance(record.get("sessionId"), str) or not isinstance(record.get("projectHash"), str):
         return None
-    if not isinstance(record.get("projectHash"), str):
-        return None
-    return "document" if isinstance(record.get("messages"), list) else "lines"
+    if isinstance(record.get("messages"), list):
+        return None if head.layout == "array" else "document"
+    return "lines"
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:

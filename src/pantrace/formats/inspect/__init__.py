@@ -40,6 +40,7 @@ FORMAT = Format(
     repairs=True,
     outside=(f"extra.inspect.{SUMMARY}", f"extra.inspect.{FLUSH}", f"run.extra.inspect.{LOGGED}"),
     reencoded={
+        "[].input[].content[].text": "a summary names a picture or another file by its kind: `(Image)`",
         "[].scores.*": "a summary shortens long texts of the sample; other differences are kept",
     },
     corners=("metadata.pantrace", "events[].metadata.pantrace"),
