@@ -114,6 +114,45 @@ def test_one_file_per_sample_does_not_replace_an_input(runs: Path) -> None:
     assert contents(out) == before
 
 
+PARTS = [
+    ("claude-code/subagent", "*.jsonl", "*/subagents/agent-*.jsonl"),
+    ("claude-code/subagent", "*.jsonl", "*/subagents/agent-*.meta.json"),
+    ("codex/agents", "*b992448.jsonl", "*5fa6.jsonl"),
+    ("gemini-cli/agents", "session-*.jsonl", "*/78b67427*.jsonl"),
+    ("atif/by_reference", "trajectory.json", "trajectory.summary.json"),
+    ("otlp/spans_and_logs", "otel_openai_v2.otlp.json", "otel_openai_v2.logs.otlp.json"),
+]
+
+
+@pytest.mark.parametrize(("golden", "source", "part"), PARTS, ids=[part for *_, part in PARTS])
+def test_what_is_read_with_an_input_is_not_overwritten(golden: str, source: str, part: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / golden, tmp_path / "in")
+    (whole,), (other,) = (list((tmp_path / "in").glob(each)) for each in (source, part))
+    before = contents(tmp_path)
+    for output in (Output(other, recording=True), Output(other)):
+        with pytest.raises(UsageError, match="is read together with"):
+            refuse_overwriting([whole], [output])
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["todo.db-wal", "todo.db-shm", "todo.db-journal"])
+def test_the_log_of_a_database_is_not_overwritten_nor_made(name: str, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "opencode/todo.db", tmp_path / "todo.db")
+    (tmp_path / "link.db").symlink_to("todo.db")
+    for source in ("todo.db", "link.db"):
+        with pytest.raises(UsageError, match="is read together with"):
+            convert(tmp_path / source, tmp_path / name, to="native")
+    assert [*contents(tmp_path)] == ["link.db", "todo.db"]
+
+
+def test_an_earlier_output_beside_its_input_may_be_replaced(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "claude-code/trouble.jsonl", tmp_path / "in.jsonl")
+    for to, name in (("claude-code", "out.jsonl"), ("native", "out.trace.jsonl"), ("codex", "agent-x.jsonl")):
+        for _ in range(2):
+            convert(tmp_path / "in.jsonl", tmp_path / name, to=to)
+    refuse_overwriting([tmp_path / "in.jsonl"], [Output(tmp_path / "in.jsonl.csv")])
+
+
 def test_a_table_may_lie_beside_recordings_but_not_replace_one(runs: Path) -> None:
     refuse_overwriting([runs], [Output(runs / "losses.jsonl"), Output(runs / "notes.txt")])
     shutil.copy(runs / "s.json", runs / "torn.json")

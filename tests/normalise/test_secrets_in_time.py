@@ -54,6 +54,13 @@ SHAPES = {
     "comparisons": "'abcdefgh' == ",
     "dots in a row": "MTk4NjIyNDgzNDcxOTI1MjQ4.",
     "addresses of machines": "81.2.69.",
+    "escapes of addresses": "%25",
+    "escaped escapes": "25%",
+    "sentences": "key is ",
+    "words in bold": "**key",
+    "cells": "| key |",
+    "settings": "\nENV ",
+    "fields": "<input ",
 }
 
 PROGRAM = """

@@ -19,7 +19,8 @@ from pantrace.places import is_mirrored
 from pantrace.store import OWN_NAMES, PARTS, is_run_directory
 from pantrace.wire.output import nearest_folder, real_place, write_error
 
-from .search import is_searched
+from .fingerprint import read_beside
+from .search import is_searched, sqlite_owner
 
 Identity = tuple[int, int]
 """Device and inode of a file."""
@@ -46,10 +47,14 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Output]) -> None:
     for each in outputs:
         if room := _identity(nearest_folder(_place(each))):
             by_folder.setdefault(room, []).append(each)
+    logs = {_place(each).with_name(name): each for each in outputs if (name := sqlite_owner(each.path.name))}
+    parts = {found: each for found, each in files.items() if not _is_whole(each.path)}
     for source in read:
         _refuse_in_bucket(outputs, source)
         if same := files.get(_identity(source) or NOTHING):
             raise UsageError(f"{same.path} is an input and would be overwritten: name another output")
+        if (part := _part_of(source, logs, parts)) is not None:
+            raise UsageError(f"{part} is read together with {source} and would be overwritten: name another output")
         for identity, folder, entries in _folders(source) if source.is_dir() and outputs else ():
             for each in by_folder.get(identity, ()):
                 _refuse_inside(each, folder, source)
@@ -69,6 +74,33 @@ def _refuse_in_bucket(outputs: list[Output], source: Path) -> None:
                 f"{each.path} is inside {source}, which is an input: the next run would read it, too; "
                 "write it elsewhere"
             )
+
+
+def _part_of(source: Path, logs: dict[Path, Output], parts: dict[Identity, Output]) -> Path | None:
+    """The output that is read with an input: a database's log, the recording of a sub-agent, a tool's long output."""
+    if logs and (log := logs.get(Path(os.path.realpath(source)))) is not None:
+        return log.path
+    if not parts or source.is_dir():
+        return None
+    try:
+        format_, _ = detect(source)
+    except ReadError:
+        return None  # whoever reads it reports that
+    for other in read_beside(source, format_):
+        for file in other.rglob("*") if other.is_dir() else [other]:
+            if (part := parts.get(_identity(file) or NOTHING)) is not None:
+                return part.path
+    return None
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is a recording of its own. The session from which an input was forked is one, and so is an earlier
+    output beside its input: whoever names it as the output means it."""
+    try:
+        format_, _ = detect(path)
+    except ReadError:
+        return False
+    return format_.owner(path) is None
 
 
 def _same(entry: os.DirEntry[str], files: dict[Identity, Output]) -> Output | None:

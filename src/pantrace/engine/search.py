@@ -146,9 +146,8 @@ class Search:
         """The input that a file belongs to."""
         if entry.claimed is not None and entry.claimed[1].holds(entry.path):
             return entry.claimed[0]
-        for ending in _BESIDE:
-            if entry.real.endswith(ending) and entry.real.removesuffix(ending) in self._read:
-                return entry.path.with_name(entry.path.name.removesuffix(ending))
+        if (database := sqlite_owner(entry.real)) is not None and database in self._read:
+            return entry.path.with_name(Path(database).name)
         return None
 
     def _entries(self, folder: _Entry) -> Iterator[_Entry]:
@@ -180,6 +179,11 @@ class Search:
                     os.path.realpath(path) if each.is_symlink() else f"{folder.real.rstrip(os.sep)}{os.sep}{each.name}"
                 )
                 yield _Entry(path, real, is_folder, folder.claimed)
+
+
+def sqlite_owner(name: str) -> str | None:
+    """The name of the database that a file of this name would be a log of."""
+    return next((name.removesuffix(ending) for ending in _BESIDE if name.endswith(ending)), None)
 
 
 def is_searched(folder: Path) -> bool:

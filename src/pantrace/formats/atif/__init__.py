@@ -25,7 +25,7 @@ from pantrace.wire.source import with_source
 from ..format import Format
 from . import read, write
 from .read import NAME
-from .references import owner, resolve
+from .references import owner, referred, resolve
 from .validation import check
 
 load, dump = carry_rest(read.load, write.dump, "extra.pantrace")
@@ -70,6 +70,7 @@ FORMAT = Format(
     load=load,
     dump=dump,
     open=open_run,
+    beside=referred,
     owner=owner,
     check=check,
     layout="document",

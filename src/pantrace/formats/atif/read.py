@@ -30,6 +30,7 @@ from pantrace.wire.mixed_output import split
 from pantrace.wire.optional import list_of, text_of
 
 NAME = "atif"
+REFERENCE = "subagent_trajectory_ref"
 ROLES: dict[str, Role] = {"system": "system", "user": "user", "agent": "agent"}
 
 USAGE = FieldMap(
@@ -129,7 +130,11 @@ def _started_trajectories(step: Step) -> list[tuple[str, str | None]]:
 
 def references(result: ToolResult) -> list[dict[str, Any]]:
     """The references to sub-agents' trajectories in a result."""
-    found = rest_in(result.extra, NAME).get("subagent_trajectory_ref")
+    return one_or_several(rest_in(result.extra, NAME).get(REFERENCE))
+
+
+def one_or_several(found: Any) -> list[dict[str, Any]]:
+    """References as they are in a document."""
     listed = found if isinstance(found, list) else [found]
     return [each for each in listed if isinstance(each, dict)]
 

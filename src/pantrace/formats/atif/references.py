@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -11,10 +13,11 @@ from pantrace.model import Sample, ToolResult, Trajectory
 from pantrace.wire import files
 from pantrace.wire.carry_rest import Load
 from pantrace.wire.json import decode_document
+from pantrace.wire.optional import list_of, object_of
 from pantrace.wire.read_listener import listening
 from pantrace.wire.rows import OnBroken
 
-from .read import references
+from .read import REFERENCE, one_or_several, references
 
 _MARK = b'"trajectory_path"'
 _MOST = 200
@@ -39,9 +42,27 @@ def resolve(sample: Sample, path: Path, load: Load, on_broken: OnBroken) -> Samp
     return msgspec.structs.replace(sample, trajectory=msgspec.structs.replace(trajectory, children=tuple(children)))
 
 
+def referred(path: Path) -> Iterator[Path]:
+    """The files that a document refers to; none if it cannot be read, which whoever reads it says."""
+    try:
+        with listening(None):  # not a reading of the document
+            data = files.read_all(path)
+            row = object_of(decode_document(data)) if _MARK in data else {}
+    except ReadError:
+        return
+    for step in list_of(row.get("steps")):
+        for result in list_of(object_of(object_of(step).get("observation")).get("results")):
+            for name in _names(one_or_several(object_of(result).get(REFERENCE))):
+                yield path.parent / name
+
+
 def _paths(result: ToolResult) -> list[str]:
     """Names of files in the same folder; paths that lead elsewhere are not followed."""
-    found = [each.get("trajectory_path") for each in references(result)]
+    return _names(references(result))
+
+
+def _names(given: list[dict[str, Any]]) -> list[str]:
+    found = [each.get("trajectory_path") for each in given]
     return [name for name in found if isinstance(name, str) and name == Path(name).name]
 
 

@@ -22,9 +22,9 @@ from pantrace.wire.source import with_source
 
 from ..format import Format
 from . import session, write
-from .files import agent_files, owner, with_agents
+from .files import agent_files, note_of, owner, with_agents
 from .lines import NAME, is_message
-from .neighbours import copy_of, with_origin
+from .neighbours import copy_of, relatives, with_origin
 
 load, dump = carry_rest_in_log(session.load, write.dump)
 
@@ -76,8 +76,9 @@ def _with_producer(sample: Sample, source: Source) -> Source:
 
 
 def beside(path: Path) -> Iterable[Path]:
-    # Any neighbour may be the session that this one was forked from.
-    return [*agent_files(path), *(file for file in sorted(path.parent.glob("*.jsonl")) if file != path)]
+    for file in agent_files(path):
+        yield from (file, note_of(file))
+    yield from relatives(path)
 
 
 FORMAT = Format(

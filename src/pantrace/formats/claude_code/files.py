@@ -7,6 +7,7 @@ with a file `.meta.json` for each; older versions keep them beside the session.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,15 @@ def agent_files(path: Path) -> Iterator[Path]:
     """The logs of a session's sub-agents."""
     yield from sorted((path.with_suffix("") / "subagents").glob(AGENT))
     # Older versions keep sub-agents beside the session.
-    yield from (file for file in sorted(path.parent.glob(AGENT)) if file != path and owner(file) == path)
+    for file in _agents_in(path.parent, path.parent.stat().st_mtime_ns):
+        if file != path and owner(file) == path:
+            yield file
+
+
+@lru_cache(16)
+def _agents_in(folder: Path, changed: int) -> list[Path]:
+    """The logs of sub-agents in a folder. It is listed once, not for each of the sessions in it."""
+    return sorted(folder.glob(AGENT))
 
 
 def owner(path: Path) -> Path | None:
@@ -84,10 +93,14 @@ def _session_of_stream(path: Path) -> Path | None:
     return session if session != path and session.is_file() else None
 
 
+def note_of(file: Path) -> Path:
+    """Where Claude Code notes a sub-agent's type, and the call that started it."""
+    return file.with_suffix(".meta.json")
+
+
 def _meta(file: Path) -> dict[str, Any]:
-    """What Claude Code notes beside a sub-agent's log: its type, and the call that started it."""
     try:
-        found = decode(files.read_all(file.with_suffix(".meta.json")))
+        found = decode(files.read_all(note_of(file)))
     except (ReadError, OSError):
         return {}
     return object_of(found)

@@ -80,6 +80,27 @@ def _possible_parents(path: Path, first: Step, moment: int) -> set[Path]:
     return {_whole(file, moment) or file for file in islice(found, _MANY) if _session_in(file, moment) != own}
 
 
+def relatives(path: Path) -> list[Path]:
+    """The sessions beside this one of which its reading depends: those that begin with the same line, and those that
+    contain it if it is where they were compacted."""
+    moment = int(monotonic() / _A_WHILE)
+    first = _first_line(path)
+    if first is None:
+        return []
+    changed = path.parent.stat().st_mtime_ns
+    alike = _by_first_line(path.parent, changed, moment)
+    found = {*alike.get(first, ())}
+    if _begins_with_boundary(path, first):
+        for file in _by_boundary(path.parent, changed, moment).get(first, ()):
+            found.update(alike.get(_first_line(file), ()))
+    return sorted(found - {path})
+
+
+def _begins_with_boundary(path: Path, first: str) -> bool:
+    records = (record for record in Head(path).records if isinstance(record, dict))
+    return any(record.get("uuid") == first and record.get("subtype") == _BOUNDARY for record in records)
+
+
 def copy_of(path: Path) -> Path | None:
     """The file beside this one that is of the same session and contains all of its lines; among equals, the one named
     after the session."""
@@ -159,6 +180,16 @@ def _by_first_line(folder: Path, changed: int, moment: int) -> dict[str | None, 
 
 
 def _first_line(file: Path) -> str | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return _first_line_of(file, found.st_mtime_ns, found.st_size)
+
+
+# A folder is looked through anew every few seconds; its files are not read again.
+@lru_cache(100_000)
+def _first_line_of(file: Path, changed: int, size: int) -> str | None:
     try:
         names = [record.get("uuid") for record in Head(file).records if isinstance(record, dict)]
     except (ReadError, OSError):

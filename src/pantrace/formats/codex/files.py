@@ -111,13 +111,26 @@ def owner(path: Path) -> Path | None:
     return found if found != path else None
 
 
-def related_rollouts(path: Path) -> Iterator[Path]:
-    """Rollouts that are looked into when this one is read."""
+def related_rollouts(path: Path) -> list[Path]:
+    """Rollouts that are looked into when this one is read: what it was forked from, who started it, and its sub-agents,
+    each with its own."""
+    found = [path]
+    layer = [path]
+    for _ in range(_DEPTH):
+        layer = list(dict.fromkeys(each for one in layer for each in _related(one) if each not in found))
+        found += layer
+    return found[1:]
+
+
+def _related(path: Path) -> Iterator[Path]:
     meta = meta_of(path)
     for key in ("forked_from_id", "parent_thread_id"):
-        if isinstance(name := meta.get(key), str) and (found := find_rollout(name, path)) is not None and found != path:
-            yield found
-    yield from _index(path.parent)[1].get(str(meta.get("id")), ())
+        if isinstance(name := meta.get(key), str) and (file := find_rollout(name, path)) is not None:
+            yield file
+    if isinstance(name := meta.get("id"), str):
+        # A sub-agent that was started at midnight is kept with those of the next day.
+        for folder in (path.parent, *_folders(name, path)):
+            yield from _index(folder)[1].get(name, ())
 
 
 class Session:

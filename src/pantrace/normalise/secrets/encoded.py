@@ -1,5 +1,5 @@
-"""Texts inside texts: JSON, string literals with escapes, base64. What is changed inside is encoded again in the same
-way, and nothing else in the outer text changes."""
+"""Texts inside texts: JSON, string literals with escapes, base64, parts of URLs. What is changed inside is encoded
+again in the same way, and nothing else in the outer text changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote, unquote
 
 from pantrace.errors import ReadError
 from pantrace.wire.json import decode_document, encode
@@ -23,6 +24,10 @@ Edit = tuple[int, int, str]
 _SCALAR = re.compile(r'"(?:[^"\\]|\\.)*+"|[^\s{}\[\]:,"]++', re.DOTALL)
 _LITERAL = re.compile(r'(?<!\\)"(?:[^"\\\n]|\\.)*+"')
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{20,}+(?:\r?\n[A-Za-z0-9+/_-]{4,}+)*+={0,2}")
+_UNESCAPED = "!*()+"
+_MARK = re.compile(r"%5Bredacted%3A([a-z0-9-]{1,64}+)%5D")
+# It begins where such a part can begin: otherwise a long word without % would be tried from each of its letters.
+_PERCENT = re.compile(r"(?<![\w.~!*()+-])[A-Za-z0-9_.~!*()+-]*+(?:%[0-9A-Fa-f]{2}[A-Za-z0-9_.~!*()+-]*+)++")
 _LINE = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _GLIMPSE = 64
@@ -129,6 +134,18 @@ def base64_in(text: str, clean: Clean) -> Iterator[Edit]:
             for line in _LINE.finditer(match[0]):
                 if (one := _cleaned_base64(line[0], clean)) is not None:
                     yield match.start() + line.start(), match.start() + line.end(), one
+
+
+def percent_in(text: str, clean: Clean) -> Iterator[Edit]:
+    """Parts of URLs and forms with %XX whose text contains a secret, encoded again."""
+    if "%" not in text:
+        return
+    for match in _PERCENT.finditer(text):
+        inner = unquote(match[0], errors="surrogateescape")
+        if (cleaned := clean(inner)) != inner:
+            again = quote(cleaned, safe=_UNESCAPED, errors="surrogateescape")
+            # The same word as everywhere, which people look for.
+            yield match.start(), match.end(), _MARK.sub(r"[redacted:\1]", again)
 
 
 def _cleaned_base64(written: str, clean: Clean) -> str | None:

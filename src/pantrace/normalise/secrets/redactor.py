@@ -16,7 +16,7 @@ from pantrace.model import Record, Sample
 from pantrace.wire.json import decode, encode
 from pantrace.wire.patterns import find_all
 
-from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, rewritten
+from .encoded import Edit, apply_edits, base64_in, document_in, literals_in, percent_in, rewritten
 from .generic import generic_in
 from .known import KnownSecrets
 from .named import KIND, named_in
@@ -25,6 +25,7 @@ from .personal import EMAIL, PERSONAL, is_card, names_a_card
 from .reported import REPORTED
 from .shapes import SHAPES, shapes_in
 from .tokens import Span, tokens_in
+from .told import told_in
 from .vendors import VENDORS
 
 T = TypeVar("T")
@@ -32,6 +33,8 @@ Counts = dict[str, int]
 
 _DEPTH = 24
 """How deep encodings may be nested: JSON in base64 in JSON. Each makes its text longer, so real ones are not deep."""
+_PERCENT_DEPTH = 3
+"""The same for %XX: an address in an address. `%252525...` is as long in each round as before."""
 _ROUNDS = 4
 _NESTING = 100
 _VALUES = ("value", "stringvalue", "string_value")
@@ -156,6 +159,7 @@ class Redactor:
         small = text.lower()
         spans: list[Span] = [*self._known.spans(text), *tokens_in(text), *shapes_in(text, small, self._shapes)]
         spans += [*named_in(text, small), *shapes_in(text, small, _MORE_SHAPES), *generic_in(text, small)]
+        spans += told_in(text, small)
         for kind, pattern in self._more:
             held = "secret" if "secret" in pattern.groupindex else 0
             spans += [(*match.span(held), kind) for match in find_all(pattern, text) if match[held]]
@@ -188,7 +192,7 @@ class Redactor:
 
         return [
             _Seen(start, end, rank, dict(inner), new)
-            for search in (literals_in, base64_in)
+            for search in (literals_in, base64_in, *((percent_in,) if depth < _PERCENT_DEPTH else ()))
             for start, end, new in search(text, clean)
         ]
 
