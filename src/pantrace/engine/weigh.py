@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from pantrace.errors import ReadError, UnknownFormat, WriteError
 from pantrace.formats import Format, detect
-from pantrace.model import Loss, Sample
+from pantrace.model import Loss, Sample, Trajectory, all_trajectories
 from pantrace.wire.align import Plain
 from pantrace.wire.compare import compare, is_same
 from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
@@ -169,7 +169,7 @@ class Scales:
     def tell_counts(self) -> None:
         """What was only counted, of all samples together."""
         for (path, what, part), (values, own) in self._lost.counts().items():
-            why = reason(path, self._format.lost, self._format.name)
+            why = reason(path, self._format.lost, self._format.name, what)
             self._lose(Loss(path=path, what=what, why=why, values=values, own=own, part=part))
         for (path, _, _), (values, own) in self._hidden.counts().items():
             self._report.carry(path, values, own)
@@ -203,6 +203,28 @@ class Scales:
         found = len(counts) if self._format.is_split else sum(counts)
         if found != self._rows and self._format.open is None:
             self._tell([Found("sample", "absent", abs(self._rows - found), before=f"{found} rows")], _WHOLE)
+        if len(files) > 1:
+            self._look_inside(files)
+
+    def _look_inside(self, files: list[Path]) -> None:
+        """Files that are read as parts of others, as those of sub-agents are, must be found in these."""
+        owners = {path: main for path in files if (main := self._format.owner(path)) in {*files}}
+        held: dict[Path, set[str | None]] = {}
+        for path in owners:
+            main = _first_owner(path, owners)
+            if main is not None and main not in held:
+                held[main] = {each.id for each in self._trajectories(main)}
+            if main is None or not {each.id for each in self._trajectories(path)} <= held[main]:
+                for sample in self._samples([path]):
+                    values, own = weights(as_builtins(without_source(sample)))
+                    self._lose(
+                        Loss(sample=sample.id, path="sample", what="absent", why=_INSIDE, values=values, own=own)
+                    )
+
+    def _trajectories(self, path: Path) -> Iterator[Trajectory]:
+        for sample in self._samples([path]):
+            if sample.trajectory is not None:
+                yield from all_trajectories(sample.trajectory)
 
     def _samples(self, files: list[Path]) -> Iterator[Sample]:
         for path in files:
@@ -233,4 +255,14 @@ class Scales:
         return found is self._format and variant == (source.variant or "")
 
 
+def _first_owner(path: Path, owners: dict[Path, Path]) -> Path | None:
+    """The file that is read in place of this one and of all between them; None if they own each other."""
+    for _ in owners:
+        if path not in owners:
+            return path
+        path = owners[path]
+    return path if path not in owners else None
+
+
 _WHOLE = "the whole file does not contain it"
+_INSIDE = "its file is read as a part of another file, which does not show it"
