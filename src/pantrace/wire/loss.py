@@ -30,9 +30,14 @@ def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target:
 
 def header_losses(before: RunHeader, after: RunHeader, why: Mapping[str, str], target: str) -> list[Loss]:
     """Everything of a run's header that did not survive, value by value: thirteen results are not one value."""
+    return [as_loss(each, why, target) for each in header_differences(before, after)]
+
+
+def header_differences(before: RunHeader, after: RunHeader) -> list[Found]:
+    """The differences between two headers, one by one."""
     out = Listed()
-    compare("run", to_plain(_stated_header(before)), to_plain(_stated_header(after)), out, leaves)
-    return [as_loss(each, why, target) for each in out.found]
+    compare("run", plain_header(before), plain_header(after), out, leaves)
+    return out.found
 
 
 def plain(sample: Sample) -> Plain:
