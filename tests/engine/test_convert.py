@@ -340,6 +340,20 @@ def test_a_copy_is_compared_with_its_source_record_by_record(name: str, tmp_path
     assert not [loss for loss in report.losses if "copy" in loss[2]]
 
 
+def test_a_copy_with_its_lines_in_another_order_says_so(tmp_path: Path) -> None:
+    """Lines of sub-agents stand between those of the session; in the copy they follow it."""
+    report = convert(ROOT / "claude-code/stream_json_subagent_stdout.jsonl", tmp_path / "out.jsonl", to="claude-code")
+    why = "the copy differs from its source here"
+    assert [(path, what) for path, what, reason in report.losses if reason == why] == [("[]", "moved")]
+    assert report.lost == 0
+
+
+@pytest.mark.parametrize("named", [None, "inspect"])
+def test_a_copy_is_compared_even_if_the_user_names_the_format(named: str | None, tmp_path: Path) -> None:
+    report = convert(ROOT / "inspect/crafted_stored.eval", tmp_path / "out.eval", to="inspect", format=named)
+    assert ("eval.dataset.sample_ids[]", "changed", "the copy differs from its source here") in report.losses
+
+
 def test_a_copy_that_says_it_otherwise_is_found_out(tmp_path: Path) -> None:
     """The document's own example counts its turns in another way than its conversation does."""
     report = convert(ROOT / "vertex-seed/document_example.json", tmp_path / "out.json", to="vertex-seed")

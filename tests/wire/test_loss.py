@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pantrace.model import Run, Sample, Source, Step, Text, ToolCall, ToolResult, Trajectory, Usage
-from pantrace.wire.loss import general_path, header_losses, sample_losses
+from pantrace.model import Agent, Run, Sample, Source, Step, Text, ToolCall, ToolResult, Trajectory, Usage
+from pantrace.wire.found import common_weight
+from pantrace.wire.loss import general_path, header_losses, plain, sample_losses
 
 
 def sample(*steps: Step, **fields: Any) -> Sample:
@@ -16,6 +17,10 @@ def sample(*steps: Step, **fields: Any) -> Sample:
 
 def said(*texts: str, role: Any = "agent", **fields: Any) -> Step:
     return Step(role=role, parts=tuple(Text(text=text) for text in texts), **fields)
+
+
+def calling(**arguments: Any) -> Step:
+    return Step(role="agent", parts=(ToolCall(id="1", name="read", arguments=arguments),))
 
 
 CALL = ToolCall(id="1", name="read", arguments={"path": "a"})
@@ -102,6 +107,71 @@ ROWS = [
         sample(Step(role="agent", parts=(CALL, RESULT, Text(text="first")))),
         [("trajectory.steps[0].parts[0]", "moved")],
     ),
+    (
+        "agents in another order",
+        sample(agents=(Agent(name="a"), Agent(name="b"))),
+        sample(agents=(Agent(name="b"), Agent(name="a"))),
+        [("trajectory.agents[0]", "moved")],
+    ),
+    (
+        "an argument's items in another order",
+        sample(calling(items=[{"id": "a"}, {"id": "b"}])),
+        sample(calling(items=[{"id": "b"}, {"id": "a"}])),
+        [("trajectory.steps[0].parts[0].arguments.items[0]", "moved")],
+    ),
+    (
+        "steps without parts in another order",
+        sample(said(id="1"), said(id="2")),
+        sample(said(id="2"), said(id="1")),
+        [("trajectory.steps[0]", "moved")],
+    ),
+    (
+        "a short text that is a part of a word",
+        sample(said("no", "I know")),
+        sample(said("I know")),
+        [("trajectory.steps[0].parts[0]", "absent")],
+    ),
+    (
+        "a text said twice and written once",
+        sample(said("a", "a")),
+        sample(said("a")),
+        [("trajectory.steps[0].parts[1]", "absent")],
+    ),
+    (
+        "a step said twice and written once",
+        sample(said("a"), said("a")),
+        sample(said("a")),
+        [("trajectory.steps[1]", "merged"), ("trajectory.steps[1].parts[0]", "absent")],
+    ),
+    (
+        "a text that only stands in another step's text",
+        sample(said("fine"), said("ok fine")),
+        sample(said("ok fine")),
+        [("trajectory.steps[0].parts[0]", "absent"), ("trajectory.steps[1]", "merged")],
+    ),
+    (
+        "another speaker",
+        sample(said("a", role="user"), said("b")),
+        sample(said("a"), said("b", role="user")),
+        [
+            ("trajectory.steps[0]", "merged"),
+            ("trajectory.steps[0].role", "changed"),
+            ("trajectory.steps[1]", "merged"),
+            ("trajectory.steps[1].role", "changed"),
+        ],
+    ),
+    (
+        "an argument that nobody gave",
+        sample(calling(path="a")),
+        sample(calling(path="a", force=True)),
+        [("trajectory.steps[0].parts[0].arguments.force", "added")],
+    ),
+    (
+        "an item that nobody gave",
+        sample(said("a"), state={"list": [1]}),
+        sample(said("a"), state={"list": [1, 2]}),
+        [("trajectory.state.list[1]", "added")],
+    ),
     ("the whole trajectory", sample(said("a")), Sample(id="x"), [("trajectory", "absent")]),
     ("extras", sample(said("a"), extra={"other": {"k": 1}}), sample(said("a")), [("trajectory.extra", "absent")]),
 ]
@@ -138,3 +208,21 @@ def test_what_is_gone_weighs_what_it_held() -> None:
     held = said("a", "b", usage=Usage(input=1, output=2))
     (loss,) = sample_losses(sample(said("x", role="user"), held), sample(said("x", role="user")), {}, "target")
     assert (loss.path, loss.values) == ("trajectory.steps[1]", 7)  # the role, two texts with their types, two numbers
+
+
+@pytest.mark.parametrize("key", ["extra", "extracted", "extra_info", "type"])
+def test_a_key_of_somebodys_data_is_never_the_models(key: str) -> None:
+    """What is called `extra` in a state or an argument is lost like any other value."""
+    data = {key: "unknown", "raw": {"extra": {"a": 1}}}
+    for before in (sample(said("a"), state={"kept": 1, **data}), sample(said("a"), calling(kept=1, **data))):
+        after = sample(said("a"), state={"kept": 1}) if before.trajectory.state else sample(said("a"), calling(kept=1))
+        losses = sample_losses(before, after, {}, "target")
+        assert sum(loss.values for loss in losses) == 2
+        assert [loss.own for loss in losses] == [0, 0]
+        assert {loss.why for loss in losses} == {"target has no place for it"}
+        assert common_weight(plain(before)) - common_weight(plain(after)) == 2
+
+
+def test_what_nobody_wrote_has_a_reason_of_its_own() -> None:
+    (loss,) = sample_losses(sample(calling(a=1)), sample(calling(a=1, b=2)), {"": "no room"}, "target")
+    assert (loss.what, loss.why) == ("added: 2", "the source does not say it")

@@ -12,6 +12,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Run, Sample, header_of, with_samples
+from pantrace.wire.head import Head
 from pantrace.wire.json import as_builtins, encode, to_plain
 from pantrace.wire.read_listener import Listener, RowsListener, listening
 from pantrace.wire.rows import OnBroken
@@ -66,7 +67,7 @@ class Balance:
                 None  # several inputs become one: there is no one source to hold a copy against
             )
         elif chosen.name == self.copied_as:
-            self.census, self.variant = Census(), variant
+            self.census, self.variant = Census(), variant or _variant(path, chosen)
             tell = partial(_both, ledger.source, self.census.tell)
             tell_rows = None
         if not path.is_dir():
@@ -131,6 +132,14 @@ class Balance:
         """As JSON."""
         missing = [{"format": name, "path": path, "count": count} for (name, path), count in self.missing.most_common()]
         return {"values": self.values, "unread": self.count, "missing": missing, "unfinished": self.unfinished}
+
+
+def _variant(path: Path, chosen: Format) -> str:
+    """The variant of a file whose format the user has named, so that nobody had to find it out."""
+    try:
+        return chosen.detect(Head(path)) or ""
+    except ReadError:
+        return ""
 
 
 def _both(one: Listener, two: Listener, place: Hashable, data: Any) -> None:

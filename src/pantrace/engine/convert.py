@@ -28,7 +28,7 @@ from pantrace.wire.file_names import FileNames
 from pantrace.wire.found import common_weight, weights
 from pantrace.wire.json import to_plain
 from pantrace.wire.limits import any_record_size, limits
-from pantrace.wire.loss import header_losses, plain, plain_header
+from pantrace.wire.loss import header_losses, plain
 from pantrace.wire.output import staging
 from pantrace.wire.output_row import Row
 from pantrace.wire.pantrace_key import carrying_allowed, without_carried
@@ -162,10 +162,7 @@ def write_run(
         with any_record_size():
             written = _reopened(place, format_) if format_.save is not None else None
         if measure and not rows.headers and not goes_on:
-            report.values += common_weight(plain_header(run))
-            for loss in header_losses(run, written or RunHeader(), _header_reasons(format_), to):
-                if not loss.path.startswith(format_.outside):
-                    rows.lose(loss)
+            rows.scales.add_header(run, written or RunHeader(), place, carry=carry)
         if measure and report.samples:
             files = [place / each.name for each in outputs] if place.is_dir() else [place]
             with any_record_size():
@@ -301,12 +298,6 @@ def _shallow(row: Any, format_: Format) -> Any:
 
 def _no_samples(format_: Format) -> str:
     return format_.lost.get("sample", f"{format_.name} holds no samples")
-
-
-def _header_reasons(format_: Format) -> dict[str, str]:
-    """Why a value of a run's header has no place; a format that writes no whole runs has none for any of them."""
-    none = {} if format_.save is not None else {"run": f"{format_.name} holds samples, and nothing about the run"}
-    return {**none, **format_.lost}
 
 
 def _refuse_nothing(rows: _Rows, place: Path, written: Run | None) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from pantrace.wire.found import is_own
+
 OWN = "details that only the source format has"
 OTHER = "other fields"
 # The first match counts, so the more specific patterns come first.
 _KINDS = [
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"(^|\.)extra\b", OWN),
         (r"^run\.results", "results stored for the whole run"),
         (r"^run\.environment", "environment of the run"),
         (r"^run\b", "run header (name, model, configuration)"),
@@ -49,7 +50,8 @@ _PARTS = {
 ELSEWHERE = {
     "merged": "steps merged into others",
     "joined": "texts joined to others",
-    "moved": "parts in another place",
+    "moved": "values in another place or order",
+    "added": "values that the source does not have",
 }
 
 
@@ -58,4 +60,6 @@ def kind_of(path: str, part: str | None = None) -> str:
     """What a path, or a part of this type, means to a person."""
     if part in _PARTS:
         return _PARTS[part]
+    if is_own(path):
+        return OWN
     return next((words for pattern, words in _KINDS if pattern.search(path)), OTHER)

@@ -19,14 +19,23 @@ from typing import Any, NamedTuple
 
 from pantrace.errors import ReadError, UnknownFormat, WriteError
 from pantrace.formats import Format, detect
-from pantrace.model import Loss, Sample
+from pantrace.model import Loss, RunHeader, Sample, Trajectory, all_trajectories
 from pantrace.wire.align import Plain
 from pantrace.wire.compare import compare, is_same
 from pantrace.wire.found import MISSING, Counted, Found, Listed, common_weight, weights
 from pantrace.wire.json import as_builtins, decode_document, decode_own, encode
-from pantrace.wire.loss import as_loss, plain_without_source, reason, without_source
+from pantrace.wire.limits import any_record_size
+from pantrace.wire.loss import (
+    as_loss,
+    header_differences,
+    header_losses,
+    plain_header,
+    plain_without_source,
+    reason,
+    without_source,
+)
 from pantrace.wire.output_row import Row
-from pantrace.wire.pantrace_key import CARRIER, without_carried
+from pantrace.wire.pantrace_key import CARRIER, carried_ignored, without_carried
 from pantrace.wire.read_listener import listening
 from pantrace.wire.rows import Seal, count_rows, is_sealed, raise_broken
 from pantrace.wire.value_census import Census, changes
@@ -99,6 +108,26 @@ class Scales:
             raise self._unreadable(f"sample {sample.id}: ", error) from None
         self._settle(sample.id, before, as_builtins(without_source(after)), seen)
 
+    def add_header(self, header: RunHeader, written: RunHeader, place: Path, *, carry: bool) -> None:
+        """The header of a run: what the file lacks of it that was written, and what is there for pantrace only."""
+        format_, report = self._format, self._report
+        if not (before := plain_header(header)):
+            return
+        report.values += common_weight(before)
+        # A format that writes no whole runs has no place for any value of a header.
+        none = {} if format_.save is not None else {"run": f"{format_.name} holds samples, and nothing about the run"}
+        for loss in header_losses(header, written, {**none, **format_.lost}, format_.name):
+            if not loss.path.startswith(format_.outside):
+                self._lose(loss)
+        if not carry or format_.save is None or format_.open is None:
+            return
+        with carried_ignored(), any_record_size():
+            seen = open_run(place, format_, "", raise_broken)
+        for each in header_differences(written, seen):
+            if each.what in MISSING and not each.path.startswith(format_.outside):
+                report.carry(each.path, each.values, each.own)
+                self._tell_hidden(None, each)
+
     def _said(self, sample: Sample) -> Plain:
         """A sample as plain values. Who measured its reading has these already, unless the sample has been changed
         since."""
@@ -159,7 +188,7 @@ class Scales:
                     self._hidden.add(each.path, each.what, each.values, each.own)
                     self._tell_hidden(name, each)
 
-    def _tell_hidden(self, name: str, found: Found) -> None:
+    def _tell_hidden(self, name: str | None, found: Found) -> None:
         """What is kept for pantrace only is not lost, but whoever asks for a list wants to see it."""
         if self._on_loss is not None:
             why = f"kept under a `pantrace` key, which the tools of {self._format.name} do not read"
@@ -169,7 +198,7 @@ class Scales:
     def tell_counts(self) -> None:
         """What was only counted, of all samples together."""
         for (path, what, part), (values, own) in self._lost.counts().items():
-            why = reason(path, self._format.lost, self._format.name)
+            why = reason(path, self._format.lost, self._format.name, what)
             self._lose(Loss(path=path, what=what, why=why, values=values, own=own, part=part))
         for (path, _, _), (values, own) in self._hidden.counts().items():
             self._report.carry(path, values, own)
@@ -203,6 +232,28 @@ class Scales:
         found = len(counts) if self._format.is_split else sum(counts)
         if found != self._rows and self._format.open is None:
             self._tell([Found("sample", "absent", abs(self._rows - found), before=f"{found} rows")], _WHOLE)
+        if len(files) > 1:
+            self._look_inside(files)
+
+    def _look_inside(self, files: list[Path]) -> None:
+        """Files that are read as parts of others, as those of sub-agents are, must be found in these."""
+        owners = {path: main for path in files if (main := self._format.owner(path)) in {*files}}
+        held: dict[Path, set[str | None]] = {}
+        for path in owners:
+            main = _first_owner(path, owners)
+            if main is not None and main not in held:
+                held[main] = {each.id for each in self._trajectories(main)}
+            if main is None or not {each.id for each in self._trajectories(path)} <= held[main]:
+                for sample in self._samples([path]):
+                    values, own = weights(as_builtins(without_source(sample)))
+                    self._lose(
+                        Loss(sample=sample.id, path="sample", what="absent", why=_INSIDE, values=values, own=own)
+                    )
+
+    def _trajectories(self, path: Path) -> Iterator[Trajectory]:
+        for sample in self._samples([path]):
+            if sample.trajectory is not None:
+                yield from all_trajectories(sample.trajectory)
 
     def _samples(self, files: list[Path]) -> Iterator[Sample]:
         for path in files:
@@ -233,4 +284,14 @@ class Scales:
         return found is self._format and variant == (source.variant or "")
 
 
+def _first_owner(path: Path, owners: dict[Path, Path]) -> Path | None:
+    """The file that is read in place of this one and of all between them; None if they own each other."""
+    for _ in owners:
+        if path not in owners:
+            return path
+        path = owners[path]
+    return path if path not in owners else None
+
+
 _WHOLE = "the whole file does not contain it"
+_INSIDE = "its file is read as a part of another file, which does not show it"

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from .json import encode
@@ -19,6 +20,9 @@ Plain = dict[str, Any]
 
 Place = tuple[int, int]
 """Step and part."""
+
+Taken = tuple[Plain, Place]
+"""A part that was found, and where."""
 
 NEAR = 64
 """How many steps of the same role ahead a text is searched inside other texts; an unchanged text is found anywhere."""
@@ -52,9 +56,9 @@ class Elsewhere:
         self._claimed = claimed
 
     @cached_property
-    def _found(self) -> dict[Hashable, deque[tuple[Plain, Place]]]:
+    def _found(self) -> dict[Hashable, deque[Taken]]:
         """Built only when something is missing: most of the time everything is in its place."""
-        found: dict[Hashable, deque[tuple[Plain, Place]]] = {}
+        found: dict[Hashable, deque[Taken]] = {}
         claimed = {*self._claimed}
         for place, step in enumerate(self._steps):
             for number, part in enumerate(step.get("parts", ())):
@@ -63,7 +67,7 @@ class Elsewhere:
                     found.setdefault(mark, deque()).append((part, (place, number)))
         return found
 
-    def take(self, part: Plain) -> tuple[Plain, Place] | None:
+    def take(self, part: Plain) -> Taken | None:
         """The same call, result or text in any step, and its place; each is found only once."""
         if (mark := _sought(part)) is None:
             return None
@@ -75,6 +79,11 @@ class Elsewhere:
                 return other
         return None
 
+    def role(self, place: Place) -> str | None:
+        """Who speaks where a part was found."""
+        role: str | None = self._steps[place[0]].get("role")
+        return role
+
 
 def _sought(part: Plain) -> Hashable:
     """By what a part is found in another step; None if it is not looked for there."""
@@ -85,20 +94,55 @@ def _sought(part: Plain) -> Hashable:
 
 
 class Words:
-    """A text in which others are searched, mostly in order."""
+    """A text that others were joined to, mostly in order."""
 
     def __init__(self, text: str):
         self.text = text
-        self.last = 0
+        self._taken: list[Span] = []
+        self._last = 0
 
     def hold(self, text: str) -> bool:
-        place = self.text.find(text, self.last)
+        """Whether another text is in it, with a space or the end on both sides: "no" is not in "I know"."""
+        return next(self._places(text, 0), None) is not None
+
+    def take(self, text: str) -> bool:
+        """The same, but no place is found twice."""
         # Not behind the last one: look from the start, because parts may have changed their order.
-        if place < 0 and self.last:
-            place = self.text.find(text)
-        if place >= 0:
-            self.last = place
-        return place >= 0
+        for begin in (self._last, 0) if self._last else (0,):
+            for place in islice(self._places(text, begin), NEAR):
+                span = (place, place + len(text))
+                if self._claim(span):
+                    self._last = span[1]
+                    return True
+        return False
+
+    def _claim(self, span: Span) -> bool:
+        """Mark a place as taken, unless a part of it is."""
+        number = bisect_left(self._taken, span)
+        around = self._taken[max(number - 1, 0) : number + 1]
+        if any(begin < span[1] and span[0] < end for begin, end in around):
+            return False
+        self._taken.insert(number, span)
+        return True
+
+    def _places(self, text: str, begin: int) -> Iterator[int]:
+        place = self.text.find(text, begin)
+        while place >= 0:
+            end = place + len(text)
+            if (place == 0 or _is_gap(self.text[place - 1], text[:1])) and (
+                end == len(self.text) or _is_gap(self.text[end], text[-1:])
+            ):
+                yield place
+            place = self.text.find(text, place + 1)
+
+
+Span = tuple[int, int]
+_END = "\0"
+"""Between the texts of two parts."""
+
+
+def _is_gap(outside: str, inside: str) -> bool:
+    return outside == _END or outside.isspace() or inside.isspace()
 
 
 class Parts:
@@ -112,7 +156,7 @@ class Parts:
         self._taken: set[int] | None = None
         self._indexes: dict[str | None, dict[Hashable, deque[int]]] = {}
 
-    def take(self, part: Plain) -> tuple[Plain, Place] | None:
+    def take(self, part: Plain) -> Taken | None:
         """The same part and its place: equal in all that counts, otherwise as a call, otherwise by its id or name."""
         place = self._in_order
         if self._taken is None and place < len(self.parts) and _is_marked_alike(part, self.parts[place]):
@@ -160,13 +204,19 @@ class Parts:
         return found
 
     @cached_property
-    def _words(self) -> Words | None:
-        texts = [part["text"] for part in self.parts if part.get("type") == "text"]
-        return Words("\0".join(texts)) if texts else None
+    def _words(self) -> Words:
+        """The texts of this step, without those that were taken as a whole. Asked for once all of these are."""
+        texts = [
+            part["text"] for place, part in enumerate(self.parts) if part.get("type") == "text" and self._is_left(place)
+        ]
+        return Words(_END.join(texts))
+
+    def _is_left(self, place: int) -> bool:
+        return place >= self._in_order if self._taken is None else place not in self._taken
 
     def hold(self, text: str) -> bool:
-        """Whether a text is contained in another."""
-        return self._words is not None and self._words.hold(text)
+        """Whether a text was joined to another; no place is found twice."""
+        return self._words.take(text)
 
 
 def _is_marked_alike(one: Plain, other: Plain) -> bool:

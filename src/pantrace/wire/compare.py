@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .align import Elsewhere, Parts, Plain, align_steps
-from .found import Listed, is_own, weight
+from .align import Elsewhere, Parts, Plain, Taken, align_steps
+from .found import Listed, is_own, is_payload, weight
 from .json import encode
 from .part_order import Order
 
@@ -78,22 +78,41 @@ def _compare_fields(
                 _compare_steps(place, value, after[key], out)
             else:
                 compare(place, value, other, out, gone)
+    if len(after) > len(before) or not after.keys() <= before.keys():
+        _add_new(path, [key for key in after if key not in before], after, out)
+
+
+def _add_new(path: str, keys: Sequence[Any], after: Any, out: Listed) -> None:
+    """What stands in a payload and was not there. Elsewhere, a format may say more than its source did."""
+    if keys and is_payload(path):
+        for key in keys:
+            place = out.item(path, key) if isinstance(key, int) else f"{path}.{key}"
+            out.add(place, "added", weight(after[key]), after=after[key])
 
 
 def _compare_lists(path: str, before: Sequence[Any], after: Sequence[Any], out: Listed, gone: Gone) -> None:
     if is_same(before, after):
         return
     names = [_name(item) for item in before]
-    others: dict[Any, Any]
-    if all(names) and len(set(names)) == len(names):
-        others = {name: item for item in after if (name := _name(item))}
+    places: dict[Any, int]
+    if all(names) and len({*names}) == len(names):
+        places = {}
+        for place, item in enumerate(after):
+            places.setdefault(_name(item), place)
     else:
-        names, others = [*range(len(before))], dict(enumerate(after))
+        names, places = [*range(len(before))], {place: place for place in range(len(after))}
+    order, found = Order(), set[int]()
     for index, (name, item) in enumerate(zip(names, before, strict=True)):
-        if name in others:
-            compare(out.item(path, index), item, others[name], out, gone)
+        if name in places:
+            found.add(places[name])
+            order.add(out.item(path, index), (places[name], 0))
+            compare(out.item(path, index), item, after[places[name]], out, gone)
         else:
             gone(out.item(path, index), item, out)
+    for moved in order.moved():
+        out.add(moved, "moved", note="out of its order")
+    if len(after) > len(found):
+        _add_new(path, [place for place in range(len(after)) if place not in found], after, out)
 
 
 def _name(item: Any) -> Any:
@@ -107,20 +126,36 @@ def _compare_steps(path: str, before: Sequence[Plain], after: Sequence[Plain], o
     places = align_steps(before, after)
     elsewhere, order = Elsewhere(after, places), Order()
     used: dict[int, Parts] = {}
-    for here, step, place in zip(out.items(path), before, places, strict=False):
+    # All that is there word by word, before anything is looked for inside other texts: each text is there only once.
+    taken = [_taken(step, place, after, used, elsewhere) for step, place in zip(before, places, strict=True)]
+    first: set[int] = set()
+    for here, step, place, found in zip(out.items(path), before, places, taken, strict=False):
         if place is None:
             _scattered(here, step, elsewhere, order, out)
             continue
-        other = after[place]
-        if place in used:
+        if place in first:
             out.add(here, "merged", note=f"into step {place + 1} of what was written")
+        first.add(place)
+        _compare_fields(here, step, after[place], out, whole, besides="parts")
+        if found:
+            _compare_parts(here, step, found, used[place], elsewhere, order, out)
         else:
-            used[place] = Parts(other.get("parts", []), place)
-        _compare_fields(here, step, other, out, whole, besides="parts")
-        if parts := step.get("parts"):
-            _compare_parts(f"{here}.parts", parts, used[place], elsewhere, order, out)
+            order.add(here, (place, -1))
     for moved in order.moved():
         out.add(moved, "moved", note="out of its order")
+
+
+def _taken(
+    step: Plain, place: int | None, after: Sequence[Plain], used: dict[int, Parts], elsewhere: Elsewhere
+) -> list[Taken | None]:
+    """What corresponds to each part of a step in the step that it became."""
+    if place is None or not (parts := step.get("parts")):
+        return []
+    if place not in used:
+        used[place] = Parts(after[place].get("parts", []), place)
+    found = [used[place].take(part) for part in parts]
+    elsewhere.taken.update(each[1] for each in found if each is not None)
+    return found
 
 
 _ANYWHERE = frozenset({"parts", "role"})
@@ -141,23 +176,38 @@ def _scattered(here: str, step: Plain, elsewhere: Elsewhere, order: Order, out: 
             whole(place, part, out)
         else:
             order.add(place, other[1])
+            _compare_role(here, step, elsewhere.role(other[1]), out)
             _compare_fields(place, part, other[0], out, whole)
 
 
 def _compare_parts(
-    path: str, before: Sequence[Plain], after: Parts, elsewhere: Elsewhere, order: Order, out: Listed
+    here: str,
+    step: Plain,
+    taken: list[Taken | None],
+    after: Parts,
+    elsewhere: Elsewhere,
+    order: Order,
+    out: Listed,
 ) -> None:
-    for here, part in zip(out.items(path), before, strict=False):
-        if (found := after.take(part)) is not None:
-            other, place = found
-            elsewhere.taken.add(place)
-            order.add(here, place)
-            if other is not part:
-                _compare_fields(here, part, other, out, whole)
+    for place, part, found in zip(out.items(f"{here}.parts"), step["parts"], taken, strict=False):
+        if found is not None:
+            order.add(place, found[1])
+            if found[0] is not part:
+                _compare_fields(place, part, found[0], out, whole)
         elif part.get("type") == "text" and after.hold(part["text"]):
-            out.add(here, "joined", note="with the text beside it")
+            out.add(place, "joined", note="with the text beside it")
         elif (found := elsewhere.take(part)) is not None:
-            out.add(here, "moved", note="to another step")
-            _compare_fields(here, part, found[0], out, whole)
+            out.add(place, "moved", note="to another step")
+            _compare_role(here, step, elsewhere.role(found[1]), out)
+            _compare_fields(place, part, found[0], out, whole)
         else:
-            whole(here, part, out)
+            whole(place, part, out)
+
+
+def _compare_role(here: str, step: Plain, role: str | None, out: Listed) -> None:
+    """Words that somebody else says now. A tool's result may well stand in the step of the agent that called it."""
+    if role != step.get("role") and not {role, step.get("role")} <= _AGENTS:
+        out.add(f"{here}.role", "changed", before=step.get("role"), after=role)
+
+
+_AGENTS = frozenset({"agent", "tool"})

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import count, repeat
 from typing import Any, NamedTuple
 
 from .json import encode
 from .words import CONTAINERS
+
+_PAYLOADS = ("arguments", "output", "raw", "state", "state_delta", "expected_state", "parameters")
+DATA = frozenset((*_PAYLOADS, "settings", "details", "labels", "config", "dataset", "environment"))
+"""Fields of the model that hold somebody's data. A key below them is the data's own, whatever it is called: an argument
+named `extra` is not the model's `extra`."""
 
 MISSING = frozenset({"absent", "changed", "refused"})
 """What is lost. Anything else is still there, but in another place."""
@@ -33,6 +40,8 @@ class Found(NamedTuple):
             return f"absent: {_short(self.before)}"
         if self.what == "changed":
             return f"changed: {_short(self.before)} to {_short(self.after)}"
+        if self.what == "added" and not self.note:
+            return f"added: {_short(self.after)}"
         lost = "" if self.before is None else f"; absent: {_short(self.before)}"
         return f"{self.what} {self.note}{lost}"
 
@@ -170,10 +179,12 @@ def weight(value: Any) -> int:
 
 def _weights_at(path: str, value: Any) -> tuple[int, int]:
     """The weights of something that stands at a path."""
-    if is_own(path):
-        own = weight(value)
-        return own, own
-    return weights(value)
+    found = _FIRST.search(path)
+    if found is None:
+        return weights(value)
+    # Inside `extra` or inside somebody's data, no key has a meaning of ours.
+    values = weight(value)
+    return values, values if found[1] == "extra" else 0
 
 
 def weights(value: Any) -> tuple[int, int]:
@@ -191,32 +202,49 @@ def common_weight(value: Any, aside: list[Any] | None = None) -> int:
     if not value or type(value) not in CONTAINERS:
         return 1
     values = 0
-    waiting = [value]
-    enter = waiting.append
+    waiting: list[Any] = [value]
+    data: list[Any] = []
+    enter, enter_data = waiting.append, data.append
     for item in waiting:
-        items = item
-        if type(item) is dict:
-            if "raw" in item and item.get("type") == "unknown":
-                if aside is not None:
-                    aside.append(item)
-                continue
-            if extra := item.get("extra"):
-                items = [item[key] for key in item if key != "extra"]
-                if aside is not None:
-                    aside.append(extra)
-            else:
-                items = item.values()
-        values += len(items)
-        for inner in items:
+        values += len(item)
+        if type(item) is not dict:
+            for inner in item:
+                if type(inner) in CONTAINERS and inner:
+                    values -= 1
+                    enter(inner)
+            continue
+        if "raw" in item and item.get("type") == "unknown":
+            values -= len(item)
+            if aside is not None:
+                aside.append(item)
+            continue
+        for key, inner in item.items():
             if type(inner) in CONTAINERS and inner:
                 values -= 1
-                enter(inner)
-    return values
+                if key in DATA:
+                    enter_data(inner)
+                elif key != "extra":
+                    enter(inner)
+                elif aside is not None:
+                    aside.append(inner)
+    return values + weight(data) if data else values
 
 
+_FIRST = re.compile(rf"(?:^|\.)(extra|{'|'.join(sorted(DATA))})(?=[.\[]|$)")
+
+
+@lru_cache(1 << 14)
 def is_own(path: str) -> bool:
     """Whether the value at a path exists only in its own format."""
-    return ".extra" in path or path.startswith("extra")
+    found = _FIRST.search(path)
+    return found is not None and found[1] == "extra"
+
+
+@lru_cache(1 << 14)
+def is_payload(path: str) -> bool:
+    """Whether the value at a path is what a program sent, to which no writer may add anything."""
+    found = _FIRST.search(path)
+    return found is not None and found[1] in _PAYLOADS
 
 
 def _short(value: Any) -> str:

@@ -18,7 +18,7 @@ from pantrace.model import Loss, RunHeader, Sample, Trajectory, header_of
 
 from .align import Plain
 from .compare import compare, leaves
-from .found import Found, Listed, part_type
+from .found import Found, Listed, is_own, part_type
 from .json import to_plain
 from .pantrace_key import CARRIER, without_notes
 
@@ -30,9 +30,14 @@ def sample_losses(before: Sample, after: Sample, why: Mapping[str, str], target:
 
 def header_losses(before: RunHeader, after: RunHeader, why: Mapping[str, str], target: str) -> list[Loss]:
     """Everything of a run's header that did not survive, value by value: thirteen results are not one value."""
+    return [as_loss(each, why, target) for each in header_differences(before, after)]
+
+
+def header_differences(before: RunHeader, after: RunHeader) -> list[Found]:
+    """The differences between two headers, one by one."""
     out = Listed()
-    compare("run", to_plain(_stated_header(before)), to_plain(_stated_header(after)), out, leaves)
-    return [as_loss(each, why, target) for each in out.found]
+    compare("run", plain_header(before), plain_header(after), out, leaves)
+    return out.found
 
 
 def plain(sample: Sample) -> Plain:
@@ -60,7 +65,7 @@ def as_loss(found: Found, why: Mapping[str, str], target: str, sample: str | Non
         sample=sample,
         path=found.path,
         what=found.text() if full else found.what,
-        why=reason(found.path, why, target),
+        why=reason(found.path, why, target, found.what),
         values=found.values,
         own=found.own,
         part=part_type(found.path, found.before),
@@ -114,17 +119,19 @@ def general_path(path: str) -> str:
     """A path without indices, cut after a format's name in `extra`: steps[3].usage -> steps[].usage."""
     place = _INDEX.sub("[]", path)
     # What lies in a format's own corner of `extra` is one thing to a reader of the report.
-    cut = _FORMAT.search(place)
+    cut = _FORMAT.search(place) if is_own(place) else None
     return place if cut is None else place[: cut.end()]
 
 
-def reason(path: str, why: Mapping[str, str], target: str) -> str:
+def reason(path: str, why: Mapping[str, str], target: str, what: str) -> str:
     """The format's explanation for the longest part of the path that it explains."""
+    if what == "added":
+        return "the source does not say it"
     place = general_path(path)
     while place:
         if place in why:
             return why[place]
         place = place.rpartition(".")[0]
-    if ".extra." in f".{path}":
+    if is_own(path):
         return "only the source format has a place for it"
     return f"{target} has no place for it"

@@ -35,6 +35,23 @@ def carrying_allowed(allowed: bool) -> Iterator[None]:
         _may_carry.reset(token)
 
 
+_reads_carried: ContextVar[bool] = ContextVar("reads_carried", default=True)
+
+reads_carried = _reads_carried.get
+"""Whether a reader of a header takes what is kept there for pantrace. Rows need not ask: their corners are taken away
+before they are read."""
+
+
+@contextmanager
+def carried_ignored() -> Iterator[None]:
+    """Read headers inside as the format's own tools do."""
+    token = _reads_carried.set(False)
+    try:
+        yield
+    finally:
+        _reads_carried.reset(token)
+
+
 def is_ours(record: Any) -> bool:
     """Whether a record of a log is one that only pantrace reads."""
     return isinstance(record, dict) and record.get("type") == CARRIER and CARRIER in record

@@ -6,8 +6,9 @@ tools tell them apart.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator
+from hashlib import blake2b
 from itertools import zip_longest
 from types import NoneType
 from typing import Any
@@ -16,6 +17,7 @@ from pantrace.errors import ReadError
 
 from .found import Found
 from .json import decode, encode_sorted
+from .part_order import Order
 from .table_row import TableRow, row_values
 
 ValueAt = tuple[str, str, Any]
@@ -57,8 +59,12 @@ def changes(source: Census, written: Census) -> Iterator[Found]:
         apart = [place for place, one in enumerate(ours) if not (isinstance(one, bytes) and one == theirs[place])]
         ours, theirs = [ours[place] for place in apart], [theirs[place] for place in apart]
     before, after = Counter[ValueAt](), Counter[ValueAt]()
+    order = _Records()
     for one, other in zip_longest(_values_of(ours), _values_of(theirs)):
         _count_apart("", one, other, before, after)
+        order.add(one, other)
+    if moved := order.moved():
+        yield Found("[]", "moved", moved, note="out of their order")
     gone, new = before - after, after - before
     absent, added = Counter[str](), Counter[str]()
     for (path, _, _), count in gone.items():
@@ -71,6 +77,33 @@ def changes(source: Census, written: Census) -> Iterator[Found]:
             yield Found(path, "changed", changed, before=_one(gone, path), after=_one(new, path))
         if absent[path] > changed:
             yield Found(path, "absent", absent[path] - changed, before=_one(gone, path))
+
+
+class _Records:
+    """Where the records of a source stand in its copy; those that differ in any value stand nowhere."""
+
+    def __init__(self) -> None:
+        self._before: list[bytes] = []
+        self._after: dict[bytes, deque[int]] = {}
+        self._count = 0
+
+    def add(self, one: Any, other: Any) -> None:
+        self._before.append(_mark(one))
+        self._after.setdefault(_mark(other), deque()).append(self._count)
+        self._count += 1
+
+    def moved(self) -> int:
+        """How many are out of their order: the fewest without which all others are in order."""
+        order = Order()
+        for mark in self._before:
+            if waiting := self._after.get(mark):
+                order.add("", (waiting.popleft(), 0))
+        return sum(1 for _ in order.moved())
+
+
+def _mark(record: Any) -> bytes:
+    values = sorted(map(repr, _values("", record)))
+    return blake2b("\n".join(values).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 _PLAIN = frozenset({str, int, bool, NoneType})

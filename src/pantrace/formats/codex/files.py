@@ -18,7 +18,6 @@ import msgspec
 from pantrace.errors import ReadError
 from pantrace.model import Origin, Sample, Step, ToolCall, ToolResult, Trajectory
 from pantrace.wire.carry_rest import Load
-from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
 from pantrace.wire.json import decode_document
 from pantrace.wire.rows import OnBroken, read_log
@@ -147,11 +146,13 @@ class Session:
             return None
         sample = self.load(records)
         trajectory = sample.trajectory
-        if trajectory is None or rest_in(trajectory.extra, NAME).get("meta") is None:
+        # As the file says it: of a file that pantrace wrote, the sample's `extra` is that of another format.
+        meta = meta_in(records)
+        if trajectory is None or not meta:
             return sample
         if depth < _DEPTH:
-            trajectory = self._with_prefix(self._mark_copies(trajectory, records, path), path, depth)
-            trajectory = self._with_children(trajectory, path, depth)
+            trajectory = self._with_prefix(self._mark_copies(trajectory, records, path), meta, path, depth)
+            trajectory = self._with_children(trajectory, meta, path, depth)
         return msgspec.structs.replace(sample, trajectory=trajectory)
 
     def _mark_copies(self, trajectory: Trajectory, records: list[Any], path: Path) -> Trajectory:
@@ -177,9 +178,9 @@ class Session:
         # Its totals include the parent's, and nothing shows how much of them.
         return msgspec.structs.replace(trajectory, steps=tuple(steps), origin=origin, usage=None)
 
-    def _with_prefix(self, trajectory: Trajectory, path: Path, depth: int) -> Trajectory:
+    def _with_prefix(self, trajectory: Trajectory, meta: Record, path: Path, depth: int) -> Trajectory:
         """A fork with its parent's earlier steps, as copies; they count in the parent."""
-        base = rest_in(trajectory.extra, NAME)["meta"].get("history_base")
+        base = meta.get("history_base")
         origin = trajectory.origin
         if not isinstance(base, dict) or origin is None or origin.trajectory is None:
             return trajectory
@@ -206,15 +207,15 @@ class Session:
         if trajectory is None:
             return ()
         if depth < _DEPTH:
-            trajectory = self._with_prefix(trajectory, path, depth)
+            trajectory = self._with_prefix(trajectory, meta_in(records), path, depth)
         return tuple(step for step in trajectory.steps if raw_of(step) is None)
 
-    def _with_children(self, trajectory: Trajectory, path: Path, depth: int) -> Trajectory:
+    def _with_children(self, trajectory: Trajectory, meta: Record, path: Path, depth: int) -> Trajectory:
         callers = _callers(trajectory)
-        files = list(_index(path.parent)[1].get(trajectory.id or "", ()))
+        files = list(_index(path.parent)[1].get(str(meta.get("id")), ()))
         for name in callers:
             found = find_rollout(name, path)
-            if found is not None and found not in files and meta_of(found).get("parent_thread_id") == trajectory.id:
+            if found is not None and found not in files and meta_of(found).get("parent_thread_id") == meta.get("id"):
                 files.append(found)
         known = {child.id for child in trajectory.children}
         children = []
@@ -228,7 +229,7 @@ class Session:
                 continue
             child = session.trajectory if session is not None else None
             if child is not None and child.id not in known:
-                caller = callers.get(child.id) if child.id is not None else None
+                caller = callers.get(child.id or "", child.caller)
                 children.append(msgspec.structs.replace(child, parent=trajectory.id, caller=caller))
         if not children:
             return trajectory

@@ -20,6 +20,7 @@ from pantrace.wire import files
 from pantrace.wire.carry_rest import Load
 from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.head import Head
+from pantrace.wire.json import encode
 from pantrace.wire.rows import OnBroken, read_log
 
 from .messages import NAME
@@ -82,7 +83,7 @@ def owner(path: Path) -> Path | None:
 def _parent(path: Path, folder: Path) -> Path | None:
     """The first session of a folder that started a sub-agent: the sub-agent's folder is named after it, or it contains
     the sub-agent's name."""
-    named = path.name.partition(".")[0].encode()
+    named = encode(path.name.partition(".")[0])
     for other in _likely_first(folder, path.parent.name):
         head = head_of(other) if other != path else {}
         if not head or head.get("kind") == "subagent":
@@ -114,14 +115,14 @@ def with_children(trajectory: Trajectory, path: Path, load: Load, on_broken: OnB
         if isinstance(part, ToolCall) and isinstance(agent := rest_in(part.extra, NAME).get("agentId"), str)
     }
     children = []
-    for child_path in _children(path, trajectory.id, list(callers)):
+    for child_path in _children(path, trajectory.id):
         try:
             child = load(records(child_path, on_broken)).trajectory
         except ReadError as error:
             on_broken(error.at(path=str(child_path)))
             continue
         if child is not None:
-            caller = callers.get(child.id) if child.id is not None else None
+            caller = callers.get(child.id or "", child.caller)
             children.append(msgspec.structs.replace(child, parent=trajectory.id, caller=caller))
     # In the order of their calls; those that no call names come last.
     order = list(callers)
@@ -129,12 +130,25 @@ def with_children(trajectory: Trajectory, path: Path, load: Load, on_broken: OnB
     return msgspec.structs.replace(trajectory, children=(*trajectory.children, *children)) if children else trajectory
 
 
-def _children(path: Path, name: str | None, agents: list[str]) -> Iterator[Path]:
+def _children(path: Path, name: str | None) -> Iterator[Path]:
     own = path.parent / name if name and name == Path(name).name else None
     if own is not None and os.path.isdir(own):  # noqa: PTH112 -- a name may be too long to be asked for
         yield from (each for each in sorted(own.glob("*.jsonl")) if head_of(each).get("kind") == "subagent")
-        return
-    for agent in agents:
-        beside = path.parent / f"{agent}.jsonl"
-        if agent == Path(agent).name and beside != path and head_of(beside).get("kind") == "subagent":
-            yield beside
+    yield from _beside(path.parent).get(path, ())
+
+
+def _beside(folder: Path) -> dict[Path, list[Path]]:
+    """The sub-agents that somebody has put into one folder with their sessions, by the session that owns each."""
+    try:
+        return _agents_of(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return {}
+
+
+@lru_cache(16)
+def _agents_of(folder: Path, changed: int) -> dict[Path, list[Path]]:
+    found: dict[Path, list[Path]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        if head_of(path).get("kind") == "subagent" and (main := owner(path)) is not None and main.parent == folder:
+            found.setdefault(main, []).append(path)
+    return found

@@ -11,7 +11,7 @@ from pantrace.model import Aggregate, RunHeader, header_of
 from pantrace.wire.difference import ALL, NOT_WHAT_IS_ADDED, SAME, apply_difference, difference
 from pantrace.wire.json import NonFinite, unknown_keys
 from pantrace.wire.optional import object_of, present, text_of
-from pantrace.wire.pantrace_key import CARRIER, may_carry
+from pantrace.wire.pantrace_key import CARRIER, may_carry, reads_carried
 from pantrace.wire.times import from_iso, iso, time_text
 
 from .content import own_extra
@@ -39,7 +39,7 @@ def to_header(as_read: dict[str, Any], **notes: Any) -> RunHeader:
     header = _header(raw)
     carried = notes_of(raw.get("eval"))
     # Our own writer noted the exact header there, so nothing has to be guessed from Inspect's fields.
-    if "run" in carried:
+    if "run" in carried and reads_carried():
         header = apply_difference(header, carried["run"])
     else:
         notes |= deviation(_repeated_header(header), as_read)

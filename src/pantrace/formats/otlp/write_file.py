@@ -13,7 +13,7 @@ from pantrace.wire.json import encode, to_plain
 from pantrace.wire.optional import object_of
 from pantrace.wire.output import writing
 from pantrace.wire.output_row import Row
-from pantrace.wire.pantrace_key import CARRIER, may_carry
+from pantrace.wire.pantrace_key import CARRIER, may_carry, reads_carried
 
 from . import protobuf
 from .attribute_values import attributes_to
@@ -67,7 +67,7 @@ def _header(fields: dict[str, Any]) -> dict[str, Any]:
 
 def header_in(path: Path) -> dict[str, Any]:
     """The run's header in a file that pantrace wrote; empty for any other file."""
-    if path.is_dir():
+    if path.is_dir() or not reads_carried():
         return {}
     head = Head(path)
     if is_protobuf(head.data):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pantrace.model import RunHeader
 from pantrace.wire.difference import Comparing, Place, apply_difference, as_places, difference
-from pantrace.wire.pantrace_key import CARRIER, may_carry
+from pantrace.wire.pantrace_key import CARRIER, may_carry, reads_carried
 
 _RULE = Comparing(
     ignored=frozenset({"source"}),
@@ -31,4 +31,4 @@ def residual(actual: Any, wanted: Any) -> list[Place]:
 
 def with_carried(header: RunHeader, row: dict[str, Any]) -> RunHeader:
     """A header read from a document, with what `save_document` kept there."""
-    return apply_difference(header, rest) if (rest := row.get(CARRIER)) else header
+    return apply_difference(header, rest) if (rest := row.get(CARRIER)) and reads_carried() else header
