@@ -12,7 +12,7 @@ from pantrace.errors import LossRefused, NothingWritten, UsageError
 
 from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources, to_format, verbose
 from .engine_options import engine_options
-from .output import print_json, say, table
+from .output import data_stream, print_json, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def command(
                 )
 
         try:
-            report = to_stream(run_to, sys.stdout.buffer, target.suffix) if out == "-" else run_to(Path(out))
+            report = to_stream(run_to, data_stream(), target.suffix) if out == "-" else run_to(Path(out))
         except (LossRefused, NothingWritten) as error:
             refusal = error  # raised below: the list of losses says why, so it must be complete first
     if refusal is not None:

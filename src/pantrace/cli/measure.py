@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ from .arguments import (
     verbose,
 )
 from .engine_options import engine_options
-from .output import say, table
+from .output import print_data, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -252,7 +251,7 @@ def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Call
         written = write_table(rows, Path(out), kind, columns)  # type: ignore[arg-type]
         return lambda: say(f"Wrote {few(written, 'row')} to {out}.")
     for piece in encode_table(rows, kind, columns, indent=2):  # type: ignore[arg-type]
-        sys.stdout.write(piece.decode())
+        print_data(piece.decode(), "csv" if kind == "csv" else "json")
     return lambda: None
 
 

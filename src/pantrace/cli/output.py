@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import re
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 import click
 
@@ -26,12 +28,38 @@ def print_json(value: Any) -> None:
     """Print one JSON document on stdout."""
     from pantrace.wire.json import encode
 
-    text = encode(value, indent=2).decode() + "\n"
+    print_data(encode(value, indent=2).decode() + "\n")
+
+
+def print_data(text: str, kind: Literal["json", "csv"] = "json") -> None:
+    """Print data for programs on stdout. A terminal gets it without characters that control it; in a pipe programs read
+    it, and must get the text unchanged."""
+    if kind == "csv":
+        text = harmless(text) if sys.stdout.isatty() else text
     # In JSON these characters occur only in strings, where an escape means the same.
-    # Not in a pipe: programs read the JSON there, and must get the text unchanged.
-    if sys.stdout.isatty() or os.environ.get("PANTRACE_ASCII"):
+    elif sys.stdout.isatty() or os.environ.get("PANTRACE_ASCII"):
         text = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     sys.stdout.write(text)
+
+
+class _TerminalData(io.RawIOBase):
+    """JSON text as bytes, for a terminal."""
+
+    def __init__(self) -> None:
+        # Pieces may end in the middle of a letter.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        print_data(self._decoder.decode(bytes(data)))
+        return len(data)
+
+
+def data_stream() -> IO[bytes]:
+    """Where a JSON file goes that is written to stdout."""
+    return cast("IO[bytes]", _TerminalData()) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 DISCREET = ("eval", "gate", "run", "check", "compare", "diagnose", "judge", "calibrate", "aggregate", "plot", "report")

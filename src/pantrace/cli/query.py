@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from .arguments import as_json, size, unfold
-from .output import print_json, say, table
+from .output import print_data, print_json, say, table
 
 
 @click.command("query")
@@ -40,7 +38,7 @@ def command(words: tuple[str, ...], as_csv: bool, max_memory: int, as_json: bool
         from pantrace.engine.tables import csv_line
 
         for row in (answer.columns, *answer.rows):
-            sys.stdout.write(csv_line("" if cell is None else str(cell) for cell in row).decode())
+            print_data(csv_line("" if cell is None else str(cell) for cell in row).decode(), "csv")
     else:
         _tell(list(answer.columns), [["" if cell is None else str(cell) for cell in row] for row in answer.rows])
 

@@ -9,7 +9,7 @@ import click
 from pantrace.errors import UsageError
 
 from .arguments import as_csv, as_json, expand, from_format, kept_at_home, selecting, sources_or_home, sub_agents
-from .output import harmless, print_json, say, table
+from .output import harmless, print_data, print_json, say, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -172,16 +172,14 @@ def _with_line(sample: Sample, row: Listed) -> dict[str, Any]:
 
 
 def _print_csv(rows: list[Listed]) -> None:
-    import sys
-
     from pantrace.engine.listing import Listed
     from pantrace.engine.tables import csv_line
 
     names = Listed.__struct_fields__
-    sys.stdout.write(csv_line(names).decode())
+    print_data(csv_line(names).decode(), "csv")
     for row in rows:
         cells = ["" if (value := getattr(row, name)) is None else str(value) for name in names]
-        sys.stdout.write(csv_line(cells).decode())
+        print_data(csv_line(cells).decode(), "csv")
 
 
 def _print(
