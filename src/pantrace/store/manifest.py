@@ -223,6 +223,6 @@ def _content(rows: Rows, seal: int | None) -> Content:
         (name, fingerprint): from_exact_json(record.encode(), Intake)
         for name, fingerprint, record in rows.get("intakes", ())
     }
-    facts = dict(rows.get("facts", ()))
+    facts: dict[str, str] = dict(rows.get("facts", ()))
     int(facts.get("edition", "0"))  # a writer counts on from it, and would only then find that it is no number
     return Content(parts=parts, aside=aside, intakes=intakes, facts=facts, seal=seal)
