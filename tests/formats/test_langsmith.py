@@ -123,6 +123,16 @@ def test_a_trace_without_its_root_and_nested_runs(tmp_path: Path) -> None:
     assert len(told(sample).steps) == 4
 
 
+def test_runs_that_hang_from_nothing_or_from_each_other(tmp_path: Path) -> None:
+    root, orphan = run(0, "chain", None, inputs={"q": "a"}), run(2, parent=1, inputs={"input": "b"})
+    (sample,) = read_rows(tmp_path, root, orphan)
+    assert [step.role for step in told(sample).steps] == ["user", "agent"]
+    (sample,) = read_rows(tmp_path, run(0, parent=0, inputs={"input": "b"}))
+    assert len(told(sample).steps) == 2
+    (sample,) = read_rows(tmp_path, run(1, parent=2, inputs={"input": "b"}), run(2, parent=1, inputs={"input": "c"}))
+    assert len(told(sample).steps) == 4
+
+
 def test_a_file_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="no runs of LangSmith"):
         read_rows(tmp_path, {"post": []})

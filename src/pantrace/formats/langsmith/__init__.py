@@ -104,10 +104,13 @@ def _merged(before: Any, after: Any) -> Any:
 
 def _sample(name: str, runs: list[dict[str, Any]], feedback: dict[str, list[Any]]) -> Sample:
     held = {str(run["id"]) for run in runs}
-    tops = [run for run in runs if str(run.get("parent_run_id")) not in held]
-    # Of a trace that lacks its root (an export of some runs), the runs hang from one that is made up.
-    root = tops[0] if len(tops) == 1 else {"id": name, "run_type": "chain"}
-    runs = runs if len(tops) == 1 else [{**run, "parent_run_id": name} if run in tops else run for run in runs]
+    tops = [run for run in runs if str(run.get("parent_run_id")) not in held] or runs[:1]
+    # Of a trace that lacks runs, all that hang from nothing hang from its first run, or from one that is made up.
+    own = [run for run in tops if run.get("parent_run_id") is None or run["id"] == name]
+    root = own[0] if own else tops[0] if len(tops) == 1 else {"id": f"trace {name}", "run_type": "chain"}
+    loose = [str(run["id"]) for run in tops if run is not root]
+    runs = [{**run, "parent_run_id": root["id"]} if str(run["id"]) in loose else run for run in runs if run is not root]
+    runs = [root, *runs] if str(root["id"]) in held else runs
     example = text_of(root.get("reference_example_id"))
     scores = [_score(row, root) for run in runs for row in feedback.get(str(run["id"]), ())]
     told = {score.name for score in scores}

@@ -33,7 +33,9 @@ def trajectory_of(root: RunRow, runs: list[RunRow]) -> Trajectory:
     """The trajectory of a run and of all runs below it."""
     below: dict[str, list[RunRow]] = {}
     for run in runs:
-        below.setdefault(str(run.get("parent_run_id")), []).append(run)
+        # The first run has no parent here: in a broken file the parents may form a ring.
+        if run is not root:
+            below.setdefault(str(run.get("parent_run_id")), []).append(run)
     return _Conversation(root, below).told()
 
 
