@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import ceil, comb, inf
 
 from pantrace.stats import (
@@ -79,7 +80,8 @@ def reach_of_pairs(
         return max(by_flips(alpha), least_skewed([differences], (again.low, again.high), POWER, up=up))
 
     skewed = _bears_skew(estimate)
-    least = by_skewed if skewed else by_flips
+    # Resampling takes a tenth of a second, and the number of cases that are needed asks for the same again.
+    least = cache(by_skewed if skewed else by_flips)
     return Reach(max(floor, SMALLEST) if skewed else floor, least, _scaled(least, n))
 
 
@@ -125,7 +127,7 @@ def reach_of_sides(
             return by_t(alpha)
         return least_skewed([first, second], (again.low, again.high), POWER, up=up)
 
-    least = by_skewed if _bears_skew(found) else by_t
+    least = cache(by_skewed if _bears_skew(found) else by_t)
     floor = 0.0
     if "permutation" in found.method:
         floor = max(min(1.0, 2 / _arrangements(len(sums[0]), len(sums[1]))), SMALLEST)
