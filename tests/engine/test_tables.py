@@ -8,6 +8,7 @@ import pytest
 
 from pantrace.engine.measure import Row, row
 from pantrace.engine.tables import write_table
+from pantrace.errors import WriteError
 from pantrace.model import Sample, Score
 
 
@@ -18,6 +19,19 @@ def test_half_a_surrogate_pair_is_written_out(tmp_path: Path) -> None:
     assert write_table(rows, tmp_path / "s.parquet", "parquet", Row.__struct_fields__) == 1
     (found,) = parquet.read_table(tmp_path / "s.parquet").to_pylist()
     assert (found["value"], found["explanation"]) == ("bad \\ud800", "half \\ud83d")
+
+
+def test_whole_numbers_that_arrow_does_not_hold(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    score = Score(name="a", value=10**40, threshold=10**40)
+    rows = [row("run", Sample(id="s"), None, score), row("run", Sample(id="s"), None, Score(name="b", value=10**400))]
+    write_table(rows, tmp_path / "s.parquet", "parquet", Row.__struct_fields__)
+    one, two = parquet.read_table(tmp_path / "s.parquet").to_pylist()
+    assert (one["threshold"], one["number"], two["number"], two["value"]) == (1e40, 1e40, None, str(10**400))
+    rows = [row("run", Sample(id="s", epoch=10**30), None, Score(name="a", value=1))]
+    with pytest.raises(WriteError, match=r"too large for Parquet .* write .csv or .json"):
+        write_table(rows, tmp_path / "t.parquet", "parquet", Row.__struct_fields__)
+    assert not (tmp_path / "t.parquet").exists()
 
 
 def test_every_parquet_file_has_the_same_columns_of_the_same_types(tmp_path: Path) -> None:

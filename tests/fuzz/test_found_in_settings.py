@@ -54,6 +54,14 @@ def test_a_size_beyond_all_machines(size: str, whole: Whole) -> None:
         quiet(["query", whole.names["run"], "select 1", "--max-memory", size])
 
 
+def test_more_trials_than_anybody_wants(whole: Whole, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f"[run]\ntrials = {'1' * 400}\n")
+    words = ["run", whole.names["cases"], "--agent", "cmd:cat", "--budget-trials", "1", "--plan", str(plan)]
+    with pytest.raises(PantraceError, match="trials"):
+        quiet([*words, "--out", str(tmp_path / "out")])
+
+
 def test_criteria_with_half_a_letter_are_refused(whole: Whole, tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text('criteria:\n  - id: a\n    scoring: "\\ud83d"\n')

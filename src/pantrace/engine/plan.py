@@ -26,6 +26,8 @@ from .profile_sense import load_sensible
 from .rubric_selection import select_rubrics
 
 T = TypeVar("T")
+MOST_TRIALS = 1_000_000
+"""Of one case. More is a slip, and counting those that a budget leaves out would take for ever."""
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -133,7 +135,7 @@ class RunTable(_Table, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Options of the agent."""
     columns: dict[str, str] = {}
     """Columns of a table of cases: question, id, reference, goal, context."""
-    trials: Annotated[int, Meta(ge=1)] = 1
+    trials: Annotated[int, Meta(ge=1, le=MOST_TRIALS)] = 1
     """How often each case is run."""
     jobs: Annotated[int, Meta(ge=1, le=256)] = 1
     """Trials at the same time."""

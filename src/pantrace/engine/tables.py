@@ -9,11 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from pantrace.errors import MissingExtra
+from pantrace.errors import MissingExtra, WriteError
 from pantrace.model import Record
 from pantrace.wire.csv_cells import escape_formula
 from pantrace.wire.json import encode
 from pantrace.wire.output import writing
+
+from .stored_numbers import in_range
 
 Kind = Literal["jsonl", "json", "csv", "parquet"]
 
@@ -105,7 +107,10 @@ def _write_parquet(rows: Iterable[Record | dict[str, Any]], target: Path, column
     with writing(target) as file, pq.ParquetWriter(file, schema) as writer:
         while batch := list(islice(left, _BATCH)):
             data = {name: [_entry(row, name) for row in batch] for name in names}
-            writer.write_table(pa.table(data, schema=schema))
+            try:
+                writer.write_table(pa.table(data, schema=schema))
+            except (pa.ArrowInvalid, OverflowError) as error:
+                raise WriteError(f"a number is too large for Parquet ({error}): write .csv or .json instead") from None
             count += len(batch)
     return count
 
@@ -113,5 +118,7 @@ def _write_parquet(rows: Iterable[Record | dict[str, Any]], target: Path, column
 def _entry(row: Record | dict[str, Any], name: str) -> Any:
     value = _at(row, "value" if name == "number" else name)
     if name == "number":
-        return float(value) if isinstance(value, (int, float)) else None
+        return float(value) if in_range(value) else None
+    if _TYPES.get(name) == "float64" and in_range(value):
+        return float(value)  # Arrow takes no whole number of more than 64 bits for a float
     return value if value is None or name in _TYPES else _text(value)
