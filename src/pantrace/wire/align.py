@@ -27,6 +27,8 @@ Taken = tuple[Plain, Place]
 NEAR = 64
 """How many steps of the same role ahead a text is searched inside other texts; an unchanged text is found anywhere."""
 
+OCCURRENCES = 1_000
+"""How many occurrences of a text are looked at for one that stands by itself."""
 
 _TEXTS = frozenset({str, type(None)})
 
@@ -127,7 +129,10 @@ class Words:
 
     def _places(self, text: str, begin: int) -> Iterator[int]:
         place = self.text.find(text, begin)
-        while place >= 0:
+        # Bounded: a letter that a text of a million repeats would be looked at a million times, for each part again.
+        for _ in range(OCCURRENCES):
+            if place < 0:
+                return
             end = place + len(text)
             if (place == 0 or _is_gap(self.text[place - 1], text[:1])) and (
                 end == len(self.text) or _is_gap(self.text[end], text[-1:])
