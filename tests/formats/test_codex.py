@@ -106,6 +106,20 @@ def test_early_rollouts() -> None:
     assert final_response(oldest) == "Two."
 
 
+@pytest.mark.parametrize("turn", [[], {}, 7])
+def test_a_turn_without_a_name_that_is_text_does_not_end_the_reading(turn: object, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (GOLDEN / "trouble.jsonl").read_text().splitlines()]
+    for row in rows:
+        if row["payload"].get("type") == "task_started":
+            row["payload"]["turn_id"] = turn
+    path = tmp_path / "trouble.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (sample,), (whole,) = read(path).samples, read(GOLDEN / "trouble.jsonl").samples
+    assert sample.trajectory is not None
+    assert whole.trajectory is not None
+    assert len(sample.trajectory.steps) == len(whole.trajectory.steps)
+
+
 def test_a_fork_begins_in_the_file_of_its_parent_and_counts_its_own_calls_only() -> None:
     parent, fork = all_of(GOLDEN / "work")
     assert fork.origin is not None and (fork.origin.kind, fork.origin.trajectory) == ("forked", parent.id)

@@ -160,7 +160,7 @@ def _tools(declared: Iterable[Any], prefix: str) -> Iterable[Tool]:
 
 
 def _invocations(steps: list[Step]) -> Iterable[Invocation]:
-    begun = {name: step.at for step in steps if (name := payload_of(step, "task_started").get("turn_id")) is not None}
+    begun = {name: step.at for step in steps if (name := text_of(payload_of(step, "task_started").get("turn_id")))}
     for step in steps:
         ended = payload_of(step, "task_complete") or payload_of(step, "turn_aborted")
         name, took = ended.get("turn_id"), ended.get("duration_ms")
