@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -140,7 +141,7 @@ def command(
         redact=not no_redact,
     )
     paths = expand(sources)
-    with progress("sample", total=chosen.limit) as count:
+    with progress("sample", total=chosen.limit) as count, _telling_what_is_kept(out):
         results = evaluate_planned(
             planned,
             paths,
@@ -160,6 +161,16 @@ def command(
     code = tell_evaluation(results, files, gating, min_pass_rate, by, verbose=verbose, as_json=as_json)
     if gating:
         raise click.exceptions.Exit(code)
+
+
+@contextmanager
+def _telling_what_is_kept(out: str) -> Iterator[None]:
+    """Says after Ctrl-C what to do: hours of work look lost otherwise."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"stopped; what was committed is in {out}; run the same command to continue")
+        raise
 
 
 @dataclass(frozen=True)
@@ -241,12 +252,13 @@ def write_files(out: Path, summary: EvalSummary, files: Files, gate: str) -> Com
 
 
 def _tell_done(done: Done, out: Path) -> None:
-    from pantrace.engine.twice import twice_in
+    from pantrace.engine.twice import copies_among, twice_in
 
     from .left_out import tell_left_out
 
     tell_left_out(done.notes)
-    for told in twice_in(out):
+    # Of a session in two files that are copies, one of the two is enough to say.
+    for told in copies_among(done.inputs.values()) or twice_in(out):
         say(f"warning: {told}")
     if done.prompted:
         say(f"{few(done.prompted, 'sample')} matched with the reference by the first prompt, not by an id")

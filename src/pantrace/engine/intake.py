@@ -59,6 +59,8 @@ class Done:
     notes: Notes = field(default_factory=Notes.keeping)
     by: list[str] = field(default_factory=list)
     """Who did it, in words, if not this process alone."""
+    inputs: dict[str, list[Path]] = field(default_factory=dict)
+    """By fingerprint: several inputs under one are copies of each other."""
     unmatched: int = 0
     """Samples without a counterpart in the reference."""
     prompted: int = 0
@@ -221,6 +223,7 @@ class Intakes:
                 self._pending[str(path)] = _Pending(path, chosen, seen, found)
                 yield from parts_of(path, chosen, variant, cutting)
             else:
+                self._done.inputs.setdefault(known.fingerprint, []).append(path)
                 self._take_known(known)
                 if (watched := current_progress()) is not None:
                     watched.add(size=weight_of(path))
@@ -270,6 +273,7 @@ class Intakes:
     def _end(self, pending: _Pending) -> None:
         known = pending.intake(joined=self._references is not None)
         self._parts[known.input] = known.parts
+        self._done.inputs.setdefault(known.fingerprint, []).append(pending.path)
         # One that changed while it was read is read again the next time.
         if signature(pending.path, pending.chosen) == pending.seen:
             self._directory.remember(known)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pantrace.rules import RuleFile, demanded_arguments, tool_names
 from pantrace.store import query
+from pantrace.wire.closest_name import closest_name
 
 
 def unknown_tools(rules: Iterable[RuleFile], tools_seen: Mapping[str, Set[str]]) -> list[str]:
@@ -22,10 +23,11 @@ def unknown_tools(rules: Iterable[RuleFile], tools_seen: Mapping[str, Set[str]])
 
 def rule_warnings(rules: Sequence[RuleFile], tools_seen: Mapping[str, Set[str]]) -> list[str]:
     """One sentence for each; `tools_seen` are the tools that were called, with the names of their arguments."""
-    warnings = [
-        f"no recording has a tool {word!r}; is it spelled as in the recordings?"
-        for word in unknown_tools(rules, tools_seen)
-    ]
+    warnings = []
+    for word in unknown_tools(rules, tools_seen):
+        meant = closest_name(word, tools_seen)
+        asked = f"did you mean {meant!r}?" if meant is not None else "is it spelled as in the recordings?"
+        warnings.append(f"no recording has a tool {word!r}; {asked}")
     for each in rules:
         for word, argument in sorted(demanded_arguments(each)):
             seen = [tools_seen[name] for name in each.tools.get(word, [word]) if name in tools_seen]

@@ -4,7 +4,7 @@ Nothing is left out, because the two may contain different things. But the user 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pantrace.model import Sample
@@ -70,6 +70,17 @@ def twice_in(folder: Path) -> list[str]:
         if source is not None and len(sample) >= _LONG:
             files.setdefault(sample, []).append(source)
     return sentences_of({name: several for name, several in files.items() if len(set(several)) > 1})
+
+
+def copies_among(inputs: Iterable[Sequence[Path]]) -> list[str]:
+    """A warning for each of several groups of inputs that hold the same: as trials they would look like independent
+    ones, which they are not."""
+    found = []
+    for same in inputs:
+        if len(same) > 1:
+            times = "twice" if len(same) == 2 else f"{len(same)} times"
+            found.append(f"{_and(sorted(map(str, same)))} have the same content, which is counted {times}")
+    return found
 
 
 def sentences_of(files: dict[str, list[str]]) -> list[str]:
