@@ -236,12 +236,16 @@ def when_waiting(screen: Any) -> bytes | None:
     return CTRL_C if screen.under_way else None
 
 
+KEPT = "stopped; what was committed is in out; run the same command to continue"
+"""What `eval` says; the others leave nothing behind and say nothing."""
+
+
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_in_the_middle(name: str, many: Path, tmp_path: Path) -> None:
     seen = pantrace(*words_of(LONG[name], many), folder=tmp_path, keys=when_counting)
     assert seen.code == 130, seen.text
     untroubled(seen)
-    assert seen.text.strip() == ""
+    assert seen.words == (KEPT if name == "eval" else "")
     left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("replies.sqlite")}
     assert left <= {"out"}, "half an output stays behind"
 
@@ -251,7 +255,7 @@ def test_ctrl_c_before_the_first_sample(line: str, folder: Path) -> None:
     seen = pantrace(*line.split(), folder=folder, keys=when_waiting)
     assert seen.code == 130, seen.text
     untroubled(seen)
-    assert seen.text.strip() == ""
+    assert seen.words == (KEPT if line.startswith("eval") else "")
 
 
 def test_eval_goes_on_after_ctrl_c(many: Path, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def command(
         redact=not no_redact,
     )
     paths = expand(sources)
-    with progress("sample", total=chosen.limit) as count, _telling_what_is_kept(out):
+    with _telling_what_is_kept(out), progress("sample", total=chosen.limit) as count:
         results = evaluate_planned(
             planned,
             paths,
