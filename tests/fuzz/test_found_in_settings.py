@@ -54,9 +54,10 @@ def test_a_size_beyond_all_machines(size: str, whole: Whole) -> None:
         quiet(["query", whole.names["run"], "select 1", "--max-memory", size])
 
 
-def test_more_trials_than_anybody_wants(whole: Whole, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trials", ["1" * 400, "999999999999999999999999999999", "10001"])
+def test_more_trials_than_anybody_wants(trials: str, whole: Whole, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
-    plan.write_text(f"[run]\ntrials = {'1' * 400}\n")
+    plan.write_text(f"[run]\ntrials = {trials}\n")
     words = ["run", whole.names["cases"], "--agent", "cmd:cat", "--budget-trials", "1", "--plan", str(plan)]
     with pytest.raises(PantraceError, match="trials"):
         quiet([*words, "--out", str(tmp_path / "out")])

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--plan", metavar="FILE", help="Plan for the evaluation that follows (TOML).")
 @click.option("--no-eval", is_flag=True, help="Record only; do not evaluate.")
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
-@click.option("--trials", type=click.IntRange(1, 1_000_000), metavar="N", help="Run each case N times (1).")
+@click.option("--trials", type=click.IntRange(1, 10_000), metavar="N", help="Run each case N times (1).")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Trials at the same time (1).")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds a trial may take (600).")
 @click.option("--max-output", type=size, metavar="SIZE", help="How much an agent may print in a trial (50MB).")

@@ -26,7 +26,7 @@ from .profile_sense import load_sensible
 from .rubric_selection import select_rubrics
 
 T = TypeVar("T")
-MOST_TRIALS = 1_000_000
+MOST_TRIALS = 10_000
 """Of one case. More is a slip, and counting those that a budget leaves out would take for ever."""
 
 
