@@ -112,7 +112,7 @@ def _part(copy: Path, dice: random.Random) -> str:
             )
             database.commit()
             _sealed(database)
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # an earlier deed left no manifest
         pass
     return f"{path.name} (sealed): {told}"
 
