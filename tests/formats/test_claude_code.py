@@ -245,7 +245,9 @@ def test_a_stream_that_ended_badly(kind: str, status: str) -> None:
 
 @pytest.mark.parametrize("name", ["older.jsonl", "trouble.jsonl", "rewind.jsonl", "web.json"])
 def test_a_session_comes_back_line_by_line(name: str, tmp_path: Path) -> None:
-    convert(GOLDEN / name, tmp_path / "out", to="claude-code", strict=True)
+    # In the oldest one, the lines of the sub-agent stand elsewhere afterwards, and the report says so.
+    report = convert(GOLDEN / name, tmp_path / "out", to="claude-code", strict=name != "older.jsonl")
+    assert {what for _, what, *_ in report.losses} <= {"moved"}
     (written,) = (tmp_path / "out").iterdir()
 
     def lines(path: Path) -> list[Any]:

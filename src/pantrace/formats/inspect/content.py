@@ -7,6 +7,7 @@ from typing import Any
 from pantrace.model import Citation, Media, Part, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire.json import as_kind, to_plain, unknown_keys
 from pantrace.wire.optional import object_of, text_of
+from pantrace.wire.pantrace_key import CARRIER, may_carry
 
 from .attachments import key_of, reference, split_data_uri
 
@@ -184,8 +185,8 @@ def from_parts(parts: list[Part], attachments: dict[str, str], pooled: bool) -> 
             content[-1].update(result="" if part.output is None else part.output)
             if part.error is not None:
                 content[-1]["error"] = part.error
-        else:
-            content.append({"type": "data", "data": {"pantrace": to_plain(part)}})
+        elif may_carry():
+            content.append({"type": "data", "data": {CARRIER: to_plain(part)}})
     return content
 
 

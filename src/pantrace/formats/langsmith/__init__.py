@@ -51,7 +51,12 @@ def _is_feedback(row: Any) -> bool:
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     """The traces of a file, each as one sample."""
     source = Source(format=NAME, version=detect(Head(path)), path=str(path))
-    runs, feedback, beside = _gathered(read_log(path, on_broken))
+    broken: list[ReadError] = []
+    runs, feedback, beside = _gathered(read_log(path, broken.append))
+    if not runs and broken:
+        raise broken[0]
+    for error in broken:
+        on_broken(error)
     if not runs:
         raise ReadError("there are no runs of LangSmith in it", path=str(path), remedy="is --from right?")
 
@@ -60,7 +65,12 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
         for run in runs.values():
             traces.setdefault(str(run.get("trace_id") or run["id"]), []).append(run)
         for name, rows in traces.items():
-            yield with_source(_sample(name, rows, feedback), source)
+            try:
+                sample = _sample(name, rows, feedback)
+            except ReadError as error:
+                on_broken(error.at(path=str(path), place=f"trace {name}"))
+                continue
+            yield with_source(sample, source)
 
     project = next((text for run in runs.values() if (text := text_of(run.get("session_name")))), None)
     return Run(name=path.name, task=project, source=source, samples=samples(), extra=as_extra(NAME, beside))
