@@ -14,11 +14,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from math import ceil
 from pathlib import Path
 
 import pytest
 import zstandard
 
+from machine import slowness
 from pantrace.wire import zip_archive
 
 ROOT = Path(__file__).parent.parent.parent
@@ -216,7 +218,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    seconds = ceil(SECONDS * slowness())
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
 
@@ -297,5 +300,5 @@ def test_commands_with_engines_take_little_more_than_for_a_short_recording(
     assert code in (0, 1, 2), said[-2000:]
     assert "internal error" not in said and "not enough memory" not in said
     assert message in " ".join(said.split()), said[-2000:]
-    assert seconds < short[command][0] + SECONDS
+    assert seconds < short[command][0] + SECONDS * slowness()
     assert size < short[command][1] + BYTES
