@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -25,6 +26,20 @@ def test_every_kind_begins_as_it_should(kind: str) -> None:
     picture = render(FIGURE, kind)
     assert picture.startswith(MAGIC[kind])
     assert len(picture) > 1000
+
+
+def test_labels_with_any_character_are_drawn() -> None:
+    """In a process of its own: a character that SVG cannot contain used to end the process."""
+    pytest.importorskip("vl_convert", reason="the extra `analysis` is not installed")
+    program = """
+from pantrace.plots import KINDS, Bar, comparison, render
+for letter in map(chr, (0, 0x1B, 0x0B, 0x0D, 0x7F, 0xFFFE, 0xFFFF, 0xD800, 0x2028)):
+    bars = [Bar(label="a" + letter, metric="m" + letter, value=0.5), Bar(label="b", metric="m" + letter)]
+    for kind in KINDS:
+        assert len(render(comparison(bars, title="t" + letter), kind)) > 500, (letter, kind)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr[:400]
 
 
 def test_the_page_fetches_nothing_and_runs_no_label() -> None:

@@ -15,6 +15,7 @@ from pantrace.model import Sample, Score, ToolCall, all_trajectories
 from pantrace.normalise.secrets import Redactor
 from pantrace.rules import RuleFile, rule_scores
 from pantrace.wire.times import time_text
+from pantrace.wire.xml_text import xml_text
 
 from .measure import Chosen, scores_of
 from .read import Notes
@@ -257,13 +258,3 @@ def as_junit(report: CheckReport) -> bytes:
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
-
-
-def xml_text(text: str) -> str:
-    """Text without the characters that XML does not allow, not even escaped."""
-    return "".join(
-        letter
-        if letter in "\t\n" or 0x20 <= ord(letter) < 0xD800 or 0xE000 <= ord(letter) < 0xFFFE or ord(letter) > 0xFFFF
-        else "\N{REPLACEMENT CHARACTER}"
-        for letter in text
-    )

@@ -13,8 +13,8 @@ from pantrace.normalise.secrets import Redactor
 from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, column_value, query
 from pantrace.wire.markdown_text import as_text
+from pantrace.wire.xml_text import xml_text
 
-from .check import xml_text
 from .decided_words import verdict_words
 from .denominator import denominator_words
 from .evaluate_sample import all_scores

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from pantrace.errors import MissingExtra, UsageError
+from pantrace.wire.xml_text import xml_text
 
 from .size import sized
 
@@ -21,8 +22,7 @@ def render(
     figure: dict[str, Any], kind: str, *, width: float | None = None, height: float | None = None, dpi: int = DPI
 ) -> bytes:
     """The bytes of a picture of this kind, in this size (in points); nothing is fetched from a network."""
-    # Names from recordings can contain lone surrogates, which the converter refuses.
-    figure = json.loads(json.dumps(figure, ensure_ascii=False).encode("utf-8", "replace"))
+    figure = _drawable(figure)
     if width is not None or height is not None:
         # An empty list of allowed addresses: a figure may contain text from recordings, and must not make us fetch
         # anything.
@@ -39,6 +39,18 @@ def render(
     if kind == "pdf":
         return bytes(converter.vegalite_to_pdf(figure, allowed_base_urls=[]))
     return _page(figure, converter)
+
+
+def _drawable(value: Any) -> Any:
+    """A figure without characters that SVG cannot contain. The converter refuses lone surrogates, and a control
+    character in a name from a recording would end the whole process."""
+    if isinstance(value, str):
+        return xml_text(value)
+    if isinstance(value, dict):
+        return {xml_text(key): _drawable(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_drawable(each) for each in value]
+    return value
 
 
 def _converter() -> Any:
