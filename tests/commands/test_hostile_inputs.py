@@ -11,7 +11,6 @@ import sqlite3
 import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from math import ceil
@@ -60,6 +59,36 @@ def lying(path: Path) -> None:
     for signature, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         struct.pack_into("<I", data, data.rindex(signature) + place, 1_000)
     path.write_bytes(data)
+
+
+def with_a_hole_before_the_directory(path: Path, size: int) -> None:
+    """A log with so many zeros, which take no room on the disk, between its members and their list."""
+    log(path, [("samples/1_epoch_1.json", sample(b"")), ("samples/2_epoch_1.json", sample(b""))], "deflate")
+    data = path.read_bytes()
+    begin = data.index(b"PK\x01\x02")
+    end = bytearray(data[begin:])
+    struct.pack_into("<I", end, end.rindex(b"PK\x05\x06") + 16, begin + size)
+    with_a_hole(data[:begin], size, bytes(end))(path)
+
+
+def huge_directory(path: Path) -> None:
+    """An archive that declares all of the file to be its list of members."""
+    with_a_hole_before_the_directory(path, 400 * MB)
+    change(path, b"PK\x05\x06", 12, 400 * MB, 0)
+
+
+def huge_packing(path: Path) -> None:
+    """An archive whose last member is small and declares to be packed in nearly all of the file."""
+    with_a_hole_before_the_directory(path, 400 * MB)
+    change(path, b"PK\x01\x02", 20, 399 * MB)
+
+
+def change(path: Path, signature: bytes, place: int, *values: int) -> None:
+    """Write other numbers behind the last signature near the end of a file."""
+    with path.open("r+b") as file:
+        begin = file.seek(-500, os.SEEK_END)
+        file.seek(begin + file.read().rindex(signature) + place)
+        file.write(struct.pack(f"<{len(values)}I", *values))
 
 
 def packed(*parts: bytes) -> Callable[[Path], None]:
@@ -170,6 +199,8 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
         lambda path: log(path, ((f"samples/{n}_epoch_1.json", sample(b"a" * 20 * MB)) for n in range(40))),
         TIGHT,
     ),
+    "huge_directory.eval": (huge_directory, "its list of members is missing or broken"),
+    "huge_packing.eval": (huge_packing, "its packed size is far larger than its size"),
     "many.eval": (
         lambda path: log(path, ((f"samples/{n}_epoch_1.json", b"{}") for n in range(100_000)), "stored"),
         "",
@@ -255,23 +286,30 @@ def test_it_is_read_or_refused_within_limits(name: str, command: str, folder: Pa
         assert found.returncode < 2 or name == "many.eval", found.stdout[-2000:]
 
 
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+"""
+"""A process in between, because the largest size of a process counts that of the one that started it, too."""
+
+
 def used(arguments: Iterable[str], folder: Path) -> tuple[int, str, float, int]:
     """A command's exit code, what it said, its seconds of computing and the most bytes that it held."""
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pantrace", *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
-        )
-        _, status, taken = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        text = said.read().decode(errors="replace")
-    return process.returncode, text, taken.ru_utime + taken.ru_stime, taken.ru_maxrss * 1024
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, sys.executable, "-m", "pantrace", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (30, 30)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        errors="replace",
+    )
+    said, _, counted = done.stdout.rstrip("\n").rpartition("\n")
+    code, seconds, size = counted.split()
+    return int(code), said, float(seconds), int(size)
 
 
 @pytest.fixture(scope="module")
