@@ -106,6 +106,14 @@ def packed(*parts: bytes) -> Callable[[Path], None]:
     return write
 
 
+def empty_blocks(path: Path) -> None:
+    """A frame with millions of blocks that hold nothing, between skippable frames that hold nothing."""
+    skippable = b"\x50\x2a\x4d\x18\0\0\0\0"
+    last = (len(LINES) << 3 | 1).to_bytes(3, "little") + LINES
+    frame = b"\x28\xb5\x2f\xfd\x00\x58" + b"\0\0\0" * 5 * MB + last
+    path.write_bytes(skippable + frame + skippable * 2 * MB)
+
+
 def plain(content: bytes) -> Callable[[Path], None]:
     return lambda path: void(path.write_bytes(content))
 
@@ -201,6 +209,8 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "huge_directory.eval": (huge_directory, "its list of members is missing or broken"),
     "huge_packing.eval": (huge_packing, "its packed size is far larger than its size"),
+    "empty_blocks.jsonl.zst": (empty_blocks, ""),
+    "long_key.trace.jsonl": (plain(LINES.rstrip()[:-1] + b',"' + b"k" * 5 * MB + b'":1}\n'), ""),
     "many.eval": (
         lambda path: log(path, ((f"samples/{n}_epoch_1.json", b"{}") for n in range(100_000)), "stored"),
         "",
