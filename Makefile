@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help demo test lint golden docs site notebook package peers browser bench fuzz clean
+.PHONY: help demo test thorough lint golden docs site notebook package peers browser bench fuzz clean
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -26,8 +26,14 @@ lint: .venv/ready ## Style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Both together are all tests but those of `peers` and `browser`.
+TESTS := $(BIN)/python -m pytest -n 2 --dist worksteal tests $(addprefix --ignore=tests/,peers browser viewer/pages)
+
 test: lint ## Everything quick: lint, types, layers, tests
-	$(BIN)/python -m pytest -n 2 tests --ignore=tests/peers --ignore=tests/browser --ignore=tests/viewer/pages
+	$(TESTS) -m "not thorough"
+
+thorough: .venv/ready ## The slow tests: kills, damaged files, full disks, hostile inputs, terminals, every format written as every other
+	$(TESTS) -m thorough
 
 golden: .venv/ready ## Write the expected readings of the golden files anew; read the diff
 	PANTRACE_ACCEPT=1 $(BIN)/python -m pytest tests/formats/test_every_format.py -k golden_reads

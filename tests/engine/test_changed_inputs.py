@@ -33,6 +33,7 @@ from pantrace.model import Case, Run, Sample
 from pantrace.policy import Profile
 from pantrace.store import query
 from scripted import Scripted, verdict
+from thorough import thorough
 
 
 @pytest.fixture
@@ -350,6 +351,7 @@ def test_an_edited_case_is_judged_again_and_no_other(tmp_path: Path) -> None:
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
 
 
+@thorough
 @pytest.mark.parametrize("first", [True, False], ids=["first run", "later run"])
 def test_killed_while_inputs_change_it_never_shows_old_and_new_side_by_side(
     runs: Path, tmp_path: Path, first: bool
