@@ -33,7 +33,7 @@ from pantrace.model import Case, Run, Sample
 from pantrace.policy import Profile
 from pantrace.store import query
 from scripted import Scripted, verdict
-from thorough import thorough
+from thorough import quick, thorough
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_copies_count_as_often_as_they_are_there(runs: Path, tmp_path: Path) -> 
     assert evaluated(runs, tmp_path / "out").measured == 294
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", quick({0}, range(2)))
 def test_any_order_of_edits_ends_like_a_fresh_directory(runs: Path, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     originals = {path.name: path.read_bytes() for path in runs.iterdir()}
