@@ -15,8 +15,9 @@ _opened: list[str] | None = None
 
 
 def counted(work: Callable[[], Any], *folders: Path) -> Counter[str]:
-    """Calls of msgspec's decoders and encoders that Python makes, statements of SQLite, and files that Python opens
-    below these folders, each as often as it is opened, and bytes that the process reads. What C calls in C, and what Arrow opens, nobody tells."""
+    """Calls of msgspec's decoders and encoders that Python makes, statements of SQLite, files that Python opens below
+    these folders, each as often as it is opened, and bytes that the process reads. What C calls in C, and what Arrow
+    opens, nobody tells."""
     global _opened
     found: Counter[str] = Counter()
 

@@ -75,7 +75,7 @@ def sample_columns(items: Sequence[SampleItem]) -> Columns:
         **_fields(
             (None if each is None else each.outcome for each in own), status="status", reason="reason", reward="reward"
         ),
-        **_tokens(None if each is None else usage_total(each, children=True) for each in own),
+        **_tokens(None if each is None else usage_total(each) for each in own),
         "models": column_jsons([list(_models(each)) for each in trajectories]),
         "trajectories": [*map(len, trajectories)],
         "turns": [0 if each is None else sum(turn.number > 0 for turn in turns(each)) for each in own],
