@@ -225,7 +225,7 @@ def _verdicts(outlines: list[Outline], table: Any, samples: Any) -> Iterator[tup
     if table is None:
         return
     passed = table.column("passed").chunk(0)
-    is_there = np.not_equal(passed.to_numpy(zero_copy_only=False), None)
+    is_there = ~np.isnan(passed.to_numpy(zero_copy_only=False).astype(np.float64))
     rows = np.flatnonzero(is_there & has_text(table.column("status").chunk(0), "scored"))
     places, first, counts = np.unique(samples[rows], return_index=True, return_counts=True)
     for place, row, count in zip(places.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
