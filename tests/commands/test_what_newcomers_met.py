@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from pantrace.cli import cli
+from pseudo_terminal import PANTRACE, pantrace
 
 
 def _sample(name: str, epoch: int, model: str | None) -> dict[str, Any]:
@@ -91,3 +93,35 @@ def test_a_plan_that_names_a_file_that_is_not_there_tells_its_own_line(path: str
     )
     assert "plan.toml: line 4: " in str(done.exception)
     assert "nope.toml" in str(done.exception)
+
+
+def test_many_messages_of_one_kind_do_not_push_the_result_off_the_screen(tmp_path: Path) -> None:
+    inputs = [tmp_path / f"{letter}.trace.jsonl" for letter in "abcdefgh"]
+    for each in inputs:
+        each.write_text('{"pantrace":"2"}\n' + json.dumps({"id": "same", "case": {"id": "same"}}) + "\n")
+    out = tmp_path / "all.trace.jsonl"
+    command = ("convert", *map(str, inputs), "--to", "native", "-o", str(out))
+    told = _run(*command)
+    assert told.count("renamed: ") == 3
+    assert "and 4 more of these: -v lists all of them" in told
+    assert _run(*command, "-v").count("renamed: ") == 7
+
+
+def test_a_path_is_said_once_for_all_that_is_wrong_with_its_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text('{"metrics": {"action_type_accuracy": 7, "num_episodes": "x"}}')
+    lines = pantrace("validate", "one.json", "two.json", folder=tmp_path).lines
+    assert [line for line in lines if ".json" in line] == ["one.json", "two.json"]
+    assert sum(line.startswith("  error: ") for line in lines) >= 4
+    piped = subprocess.run([*PANTRACE, "validate", "one.json"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert all(line.startswith(("error: one.json: ", "warning: one.json: ")) for line in piped.splitlines()[2:])
+
+
+def test_an_interval_stays_on_one_line(tmp_path: Path) -> None:
+    metrics = {"num_episodes": 8, "num_steps": 96, "episode_success_rate": 0.5, "mean_episode_step_score": 0.9}
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"backend": "qwen3", "metrics": metrics}))
+        metrics = {**metrics, "episode_success_rate": 0.75, **{f"metric_{number}": 0.5 for number in range(9)}}
+    found = pantrace("aggregate", "one.json", "two.json", folder=tmp_path)
+    assert "[0.000, 1.000]" in found.text
+    assert "metric_5 and 3 more (--json has all)" in found.words
