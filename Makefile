@@ -14,7 +14,7 @@ help: ## This list
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]'
 	@touch $@
 
 demo: .venv/demo ## Read the bundled recordings, evaluate and gate them, convert them, and say what each conversion lost

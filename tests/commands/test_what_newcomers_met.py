@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -125,3 +126,33 @@ def test_an_interval_stays_on_one_line(tmp_path: Path) -> None:
     found = pantrace("aggregate", "one.json", "two.json", folder=tmp_path)
     assert "[0.000, 1.000]" in found.text
     assert "metric_5 and 3 more (--json has all)" in found.words
+
+
+def test_too_few_cases_see_no_difference_instead_of_one_that_cannot_be(tmp_path: Path) -> None:
+    for name, cases, passed in (("a", "xy", False), ("b", "pqr", True)):
+        scores = {each: [{"name": "ok", "value": passed and each != "p"}] for each in cases}
+        rows = [{"id": each, "epoch": epoch, "scores": scores[each]} for each in cases for epoch in (1, 2)]
+        lines = [{"pantrace": "2", "run": {"name": name}}, *rows]
+        (tmp_path / f"{name}.trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = " ".join(_run("compare", str(tmp_path / "a.trace.jsonl"), str(tmp_path / "b.trace.jsonl")).split())
+    assert "No difference at all could have been seen in so few cases; " in told
+    assert not re.search(r"could have seen [\d,]{3,} points", told)
+
+
+def test_another_plan_for_a_directory_with_recordings_is_told_both_ways_out(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("id,question\nq1,one\n")
+    (tmp_path / "plan.toml").write_text('[measure]\nmetrics = ["contains"]\n')
+    out = str(tmp_path / "out")
+    _run("run", str(tmp_path / "q.csv"), "--agent", "cmd:echo hello", "--out", out)
+    done = CliRunner().invoke(cli, ["eval", f"{out}/recordings", "--plan", str(tmp_path / "plan.toml"), "--out", out])
+    assert "choose another directory for --out, or evaluate its recordings by this plan" in str(done.exception)
+
+
+def test_an_eval_that_no_rubric_grades_is_named(tmp_path: Path) -> None:
+    case = {"id": "a", "required_evals": ["TourEval"]}
+    (tmp_path / "a.trace.jsonl").write_text('{"pantrace":"2"}\n' + json.dumps({"id": "a", "case": case}) + "\n")
+    (tmp_path / "plan.toml").write_text('[judge]\nmodels = ["openai:m"]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    told = _run(
+        "eval", str(tmp_path / "a.trace.jsonl"), "--plan", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out")
+    )
+    assert "there is no rubric 'TourEval'" in told

@@ -104,7 +104,8 @@ def test_samples_are_a_loss_that_is_told(tmp_path: Path) -> None:
 
 
 def test_samples_without_results_leave_nothing_to_write(tmp_path: Path) -> None:
-    with pytest.raises(NothingWritten, match="has a run's metrics and no samples, and this run has no results"):
+    remedy = r"this run has no results \(`pantrace measure ... --format openadapt-eval` makes them"
+    with pytest.raises(NothingWritten, match=f"has a run's metrics and no samples, and {remedy}"):
         write_run(Run(samples=[Sample(id="a")], model="m"), tmp_path / "out.json", to="openadapt-eval")
     assert not list(tmp_path.iterdir())
 
