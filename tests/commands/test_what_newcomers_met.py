@@ -156,3 +156,10 @@ def test_an_eval_that_no_rubric_grades_is_named(tmp_path: Path) -> None:
         "eval", str(tmp_path / "a.trace.jsonl"), "--plan", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out")
     )
     assert "there is no rubric 'TourEval'" in told
+
+
+def test_the_output_of_init_is_named_as_that_of_other_commands(tmp_path: Path) -> None:
+    assert "wrote" in _run("init", "-o", str(tmp_path / "nightly.toml"))
+    assert (tmp_path / "nightly.toml").read_text().startswith("# A plan for `pantrace eval RUNS --plan nightly.toml")
+    both = CliRunner().invoke(cli, ["init", "a.toml", "-o", "b.toml"])
+    assert "name one file, not both a.toml and b.toml" in str(both.exception)
