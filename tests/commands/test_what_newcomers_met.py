@@ -163,3 +163,16 @@ def test_the_output_of_init_is_named_as_that_of_other_commands(tmp_path: Path) -
     assert (tmp_path / "nightly.toml").read_text().startswith("# A plan for `pantrace eval RUNS --plan nightly.toml")
     both = CliRunner().invoke(cli, ["init", "a.toml", "-o", "b.toml"])
     assert "name one file, not both a.toml and b.toml" in str(both.exception)
+
+
+def test_the_first_sentence_of_a_comparison_is_about_what_both_runs_have(tmp_path: Path) -> None:
+    for name, extra in (("a", [f"cost_{letter}" for letter in "abcdef"]), ("b", [])):
+        rows = [
+            {"id": case, "scores": [{"name": each, "value": 0.5 + number} for each in (*extra, "ok_of_it")]}
+            for number, case in enumerate("xyz")
+        ]
+        lines = [{"pantrace": "2", "run": {"name": name}}, *rows]
+        (tmp_path / f"{name}.trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = _run("compare", str(tmp_path / "a.trace.jsonl"), str(tmp_path / "b.trace.jsonl"))
+    assert "ok_of_it" in told.splitlines()[0] and "not compared" not in told.splitlines()[0]
+    assert "b has no number in 3 of 3 cases in which a has one: cost_a, cost_b, cost_c, cost_d and 2 more" in told
