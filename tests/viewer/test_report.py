@@ -360,8 +360,9 @@ def test_markdown_is_short_and_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_the_page_of_a_sample_tells_what_was_spent_on_branches_that_were_given_up() -> None:
+    from pantrace.engine.listing import listed as line_of
     from pantrace.model import Sample, Step, Trajectory, Usage
-    from pantrace.viewer.sample_page import page_of
+    from pantrace.viewer.sample_page import counts_of, page_of
     from pantrace.viewer.shown import ShownSample
 
     def step(name: str, parent: str | None, tokens: int) -> Step:
@@ -372,6 +373,11 @@ def test_the_page_of_a_sample_tells_what_was_spent_on_branches_that_were_given_u
         sample = Sample(id="s", trajectory=Trajectory(steps=steps, leaf=leaf))
         page = page_of(ShownSample(sample), "s", [], [])
         assert (page["spent"] or {}).get("tokens") == spent
+        # The list of samples and the totals of a run count what `show` lists: all that was paid.
+        listed = line_of(sample)
+        counts = counts_of(sample, [])
+        assert (counts["tokens"], counts["cost"]) == (listed.tokens, listed.cost)
+        assert counts["tokens"] == 11_100
 
 
 def test_runs_of_one_plan_are_called_by_their_directories(tmp_path: Path) -> None:
