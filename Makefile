@@ -17,12 +17,8 @@ help: ## This list
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv
-<<<<<<< HEAD
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]'
-=======
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]'
 	@$(COMPILE)
->>>>>>> main
 	@touch $@
 
 demo: .venv/demo ## Read the bundled recordings, evaluate and gate them, convert them, and say what each conversion lost
