@@ -224,11 +224,9 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
     for sample, what in report.faults:
         say(f"not valid {report.to}, like its source: {sample}: {what}")
     _tell_some([f"renamed: {old} occurs more than once; this one is now {new}" for old, new in report.renamed], verbose)
-    unchanged = "; its id in the file is unchanged"
-    renamed_files = [
-        f"{id_} cannot be a file name, so it was written to {file}{unchanged}" for id_, file in report.named
-    ]
-    _tell_some(renamed_files, verbose)
+    unnameable = "cannot be a file name, so it was written to"
+    files = [f"{id_} {unnameable} {file}; its id in the file is unchanged" for id_, file in report.named]
+    _tell_some(files, verbose)
     tell_left_out(report.notes)
     for words in report.by:
         say(f"done by {words}")
