@@ -118,7 +118,7 @@ def _totals(trajectory: Trajectory, own: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def _sum_of_steps(trajectory: Trajectory) -> dict[str, Any] | None:
-    total = usage_total(trajectory)
+    total = usage_total(trajectory, children=False)
     return TOTALS.dump(_bare(total)) if total is not None else None
 
 
