@@ -96,10 +96,10 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     cache rate + written cache * write rate + output * output rate), reasoning billed as output. Without a known cache
     rate cached tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost by the table
     without any cache rate. If a run reports only its total, that is priced at the rates of short calls. An announced
-    price applies to calls from its day on. `spent_tokens` and `spent_usd` are the totals of the recording: they include abandoned branches
-    (`given_up_tokens`) and the reported usage of interrupted responses (`interrupted_tokens`, a lower bound). Where a
-    measured trace came with the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace has
-    more (agents called as tools), tokens and cost are a lower bound.
+    price applies to calls from its day on. `spent_tokens` and `spent_usd` are the totals of the recording: they include
+    abandoned branches (`given_up_tokens`) and the reported usage of interrupted responses (`interrupted_tokens`, a
+    lower bound). Where a measured trace came with the session, `calls_in_session` and `calls_in_trace` give both
+    counts; if the trace has more (agents called as tools), tokens and cost are a lower bound.
 
     Not applicable when: no call reports usage, or all report 0 tokens and no cost; or a model has no price and the
     source reports no cost, or 0 (the tokens are still given, and `unpriced_models` names the models).
