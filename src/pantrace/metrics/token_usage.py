@@ -80,7 +80,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings."""
 
     prices: str | None = None
-    """Path of a price table (TOML); its models take precedence over the built-in ones, and over reported costs."""
+    """Path of a price table (TOML); its models take precedence over the built-in ones."""
 
     def __post_init__(self) -> None:
         # Loaded now, so that a wrong file is reported once and not by every sample.
@@ -91,15 +91,15 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def token_usage(sample: Sample, settings: Settings) -> Found:
     """Cost of the run in US dollars, with its tokens.
 
-    Formula: the sum of what model calls, sub-agents included, report as their cost, if all of them do (`cost_source` is
-    "reported"); otherwise, or with `prices`, by the price table: the sum of (fresh input * input rate + cached input *
-    cache rate + written cache * write rate + output * output rate), reasoning billed as output. Without a known cache
-    rate cached tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost by the table
-    without any cache rate. If a run reports only its total, that is priced at the rates of short calls. An announced
-    price applies to calls from its day on. `spent_tokens` and `spent_usd` are the totals of the recording: they include
-    abandoned branches (`given_up_tokens`) and the reported usage of interrupted responses (`interrupted_tokens`, a
-    lower bound). Where a measured trace came with the session, `calls_in_session` and `calls_in_trace` give both
-    counts; if the trace has more (agents called as tools), tokens and cost are a lower bound.
+    Formula: sum over model calls, sub-agents included, of (fresh input * input rate + cached input * cache rate +
+    written cache * write rate + output * output rate), reasoning billed as output. Without a known cache rate cached
+    tokens cost the full rate and `cache_discount` is "none"; `list_cost_usd` is the cost without any cache rate. When a
+    model has no price but every call reports its own cost, the score is that sum and `cost_source` is "reported". If a
+    run reports only its total, that is priced at the rates of short calls. An announced price applies to calls from its
+    day on. `spent_tokens` and `spent_usd` are the totals of the recording: they include abandoned branches
+    (`given_up_tokens`) and the reported usage of interrupted responses (`interrupted_tokens`, a lower bound). Where a
+    measured trace came with the session, `calls_in_session` and `calls_in_trace` give both counts; if the trace has
+    more (agents called as tools), tokens and cost are a lower bound.
 
     Not applicable when: no call reports usage, or all report 0 tokens and no cost; or a model has no price and the
     source reports no cost, or 0 (the tokens are still given, and `unpriced_models` names the models).
@@ -138,20 +138,16 @@ def token_usage(sample: Sample, settings: Settings) -> Found:
     traced = _traced(sample, sample.trajectory) if responses else None
     if traced is not None:
         values |= {"calls_in_session": len(responses), "calls_in_trace": traced}
-    times = [step.at for _, step, _ in responses]
-    score = _costed(calls, priced, values, details, times, by_table=settings.prices is not None)
+    score = _costed(calls, priced, values, details, times=[step.at for _, step, _ in responses])
     cost = score.value if isinstance(score, Measurement) else None
-    by_table = details.get("cost_source") != "reported"
-    spent, apart = _spent(recording, table, values["total_tokens"], cost, by_table=by_table)
+    spent, apart = _spent(recording, table, values["total_tokens"], cost)
     # These are the score's own dictionaries, so this completes the score.
     values |= spent
     details |= apart
     return score
 
 
-def _spent(
-    recording: Recording, table: Catalog, tokens: float | None, cost: Any, *, by_table: bool = False
-) -> tuple[Numbers, dict[str, Any]]:
+def _spent(recording: Recording, table: Catalog, tokens: float | None, cost: Any) -> tuple[Numbers, dict[str, Any]]:
     """What was spent in total, and how much of it does not count for the run: abandoned branches were paid for, too."""
     aside = recording.given_up + recording.interrupted
     if not aside:
@@ -160,10 +156,7 @@ def _spent(
         "given_up_tokens": sum(total_tokens(usage) or 0 for _, _, usage in recording.given_up),
         "interrupted_tokens": sum(total_tokens(usage) or 0 for _, _, usage in recording.interrupted),
     }
-    costs = [
-        usage.cost_usd if usage.cost_usd and not by_table else _cost_of(usage, table.find(model or UNNAMED), step.at)
-        for model, step, usage in aside
-    ]
+    costs = [_cost_of(usage, table.find(model or UNNAMED), step.at) for model, step, usage in aside]
     known = [each for each in costs if each is not None]
     values: Numbers = {
         "spent_tokens": (tokens or 0) + sum(apart.values()),
@@ -183,23 +176,13 @@ def _costed(
     values: Numbers,
     details: dict[str, Any],
     times: list[float | None],
-    *,
-    by_table: bool,
 ) -> Found:
-    """The score. The first `len(times)` calls are single calls; the others are totals of runs. `by_table`: what calls
-    report as their cost counts only where there is no price."""
+    """The score. The first `len(times)` calls are single calls; the others are totals of runs."""
     single = len(times)
     reported = [usage.cost_usd for _, usage in calls if usage.cost_usd is not None]
     values["reported_cost_usd"] = sum(reported) if reported else None
     unpriced = details["unpriced_models"]
     unsplit = len([usage for _, usage in calls if usage.input is None and usage.output is None])
-    # Programs write 0 for models whose price they do not know.
-    states_cost = len(reported) == len(calls) and (any(reported) or not values["total_tokens"])
-    why = (
-        f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls report neither input nor output tokens"
-    )
-    what = f"{len(calls)} model calls" if len(calls) == single else "as the source sums it up"
-    details["cache_discount"] = None
     if not unpriced and not unsplit:
         costs = [costs_usd(usage, priced[model], at=at) for (model, usage), at in zip(calls, times, strict=False)]
         # A total is many calls: the surcharge for one long prompt must not apply to it.
@@ -212,17 +195,20 @@ def _costed(
             "cache_discount": "table" if len(discounted) == len(cached) > 0 else "partial" if discounted else "none",
             "cost_source": "table",
         }
+        what = f"{len(calls)} model calls" if len(calls) == single else "as the source sums it up"
         explanation = f"{what}, {values['total_tokens']} tokens"
-        if by_table or not states_cost:
-            return Measurement(value=cost, explanation=explanation, values=values, details=details)
-        why = explanation
-    else:
-        values |= {"estimated_cost_usd": None, "list_cost_usd": None}
+        return Measurement(value=cost, explanation=explanation, values=values, details=details)
+    why = (
+        f"no price for {', '.join(unpriced)}" if unpriced else f"{unsplit} calls report neither input nor output tokens"
+    )
+    values |= {"estimated_cost_usd": None, "list_cost_usd": None}
+    details["cache_discount"] = None
     if len(reported) < len(calls):
         return NotApplicable(f"unknown cost: {why}", values, details)
-    if not states_cost:
+    if not any(reported) and values["total_tokens"]:
+        # Programs write 0 for models whose price they do not know.
         return NotApplicable(f"unknown cost: {why}, and the source reports 0, which may mean unknown", values, details)
-    details |= {"cost_source": "reported", "cache_discount": None}
+    details["cost_source"] = "reported"
     values["estimated_cost_usd"] = cost = sum(reported)
     return Measurement(value=cost, explanation=f"as the source reports it; {why}", values=values, details=details)
 
