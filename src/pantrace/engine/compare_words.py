@@ -9,7 +9,7 @@ from pantrace.stats import Estimate
 
 from .compare_notes import REPEATED, notes_of_gaps
 from .compare_result import Comparison
-from .reports import estimate_words
+from .estimate_words import estimate_words
 
 _VERDICTS = {
     "better": "proven better",
