@@ -10,7 +10,7 @@ from types import BuiltinFunctionType
 from typing import Any
 
 _DECODES = {"decode", "json_decode"}
-_ENCODES = {"encode", "json_encode"}
+_ENCODES = {"encode", "encode_lines", "json_encode"}
 _opened: list[str] | None = None
 
 

@@ -51,9 +51,10 @@ def _convert(folder: Path, *, measure: bool) -> Any:
 
 
 PATHS: dict[str, tuple[Callable[[Path], Any], dict[str, float]]] = {
-    "measure": (_measure, {"encodes": 1, "decodes": 0}),
-    # The line; then the sample of its text, which waited as such.
-    "eval": (_evaluate, {"decodes": 1, "encodes": 9}),
+    "measure": (_measure, {}),
+    # The line; then the sample of its text, which waited as such. Encoded are the sample and what does not apply to it;
+    # scores of many samples are encoded by one call for each column.
+    "eval": (_evaluate, {"decodes": 1, "encodes": 2}),
     "eval again": (_evaluate, {}),
     # Not one text is decoded for each sample: numbers are columns, and equal texts are looked at once.
     "summary": (lambda folder: summarise(folder / "out"), {}),
@@ -62,8 +63,8 @@ PATHS: dict[str, tuple[Callable[[Path], Any], dict[str, float]]] = {
     "aggregate": (lambda folder: read_evaluations([folder / "out"], notes=Notes()), {"decodes": 4}),
     "compare": (lambda folder: compare_sources([(each, [folder / "out"]) for each in "ab"]), {"decodes": 10}),
     "gate": (lambda folder: decide_again(folder / "out", load_profile("prep_default")), {"decodes": 4, "encodes": 3}),
-    "convert": (lambda folder: _convert(folder, measure=False), {"decodes": 0, "encodes": 1}),
-    "convert, loss measured": (lambda folder: _convert(folder, measure=True), {"decodes": 4, "encodes": 14}),
+    "convert": (lambda folder: _convert(folder, measure=False), {"encodes": 1}),
+    "convert, loss measured": (lambda folder: _convert(folder, measure=True), {"decodes": 1, "encodes": 9}),
 }
 """What is done, and what it may do for each sample; what is not named, it does as often for many as for few."""
 

@@ -19,6 +19,7 @@ import pytest
 
 from pantrace.errors import ReadError
 from pantrace.wire import sqlite
+from thorough import thorough
 
 WRITER = """
 import os, random, signal, sqlite3, sys, time
@@ -105,12 +106,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("mode", "habit", "count"),
     [
-        ("wal", "steady", 300),
-        ("wal", "closing", 100),
+        pytest.param("wal", "steady", 300, marks=thorough),
+        pytest.param("wal", "closing", 100, marks=thorough),
         ("wal", "killed", 50),
-        ("delete", "steady", 300),
-        ("delete", "killed", 50),
-        ("truncate", "closing", 50),
+        pytest.param("delete", "steady", 300, marks=thorough),
+        pytest.param("delete", "killed", 50, marks=thorough),
+        pytest.param("truncate", "closing", 50, marks=thorough),
         ("persist", "steady", 50),
     ],
 )

@@ -7,13 +7,14 @@ import threading
 
 import click
 
+from .arguments import FiniteRange
 from .output import say
 
 
 @click.command("collect")
 @click.option("--out", required=True, metavar="DIR", help="Directory for the recordings; created if it does not exist.")
 @click.option("--port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 chooses a free port.")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Stop after N minutes.")
+@click.option("--minutes", type=FiniteRange(0, min_open=True), metavar="N", help="Stop after N minutes.")
 def command(out: str, port: int, minutes: float | None) -> None:
     """Receive OpenTelemetry data (OTLP/HTTP) on this machine and record it.
 

@@ -237,14 +237,14 @@ def _rows(
     rows = []
     for each in found.comparisons if shown is None else shown:
         one, two = estimate_words(each.first, each.unit), estimate_words(each.second, each.unit)
-        words = difference_words(each)
+        words, common = difference_words(each), f"{each.common:,}"
         if briefly:
             one, two = one.partition(" [")[0].partition(" n=")[0], two.partition(" [")[0].partition(" n=")[0]
         rows.append(
             [
                 short_name(each.metric) if briefly else each.metric,
                 *([each.runs[1], two, each.runs[0], one] if several else [one, two]),
-                *([words.rpartition(" n=")[0] or words, words.rpartition(" n=")[2]] if briefly else [words]),
+                *([words.rpartition(" n=")[0] or words, common] if briefly else [words]),
                 "" if each.p_adjusted is None else f"{each.p_adjusted:.3g}",
                 "" if each.wins is None else f"{each.wins}/{each.losses}/{each.ties}",
                 "" if each.detectable is None else f"±{size_words(each, each.detectable)}",

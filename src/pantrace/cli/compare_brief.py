@@ -41,11 +41,11 @@ def headline(found: Sequence[Comparison]) -> list[Comparison]:
 
 def gaps_briefly(found: Sequence[Comparison]) -> list[str]:
     """Cases that have a number in only one of two runs: by runs and counts, with the metrics."""
-    from pantrace.engine.compare_notes import notes_of_gaps
+    from pantrace.engine.compare_words import gaps_of
 
     alike: dict[tuple[str, ...], list[str]] = {}
     for each in found:
-        if gaps := notes_of_gaps(each.runs, (each.without_first, each.without_second), each.common):
+        if gaps := gaps_of(each):
             alike.setdefault(gaps, []).append(short_name(each.metric))
     return [f"{'; '.join(gaps)}: {_listed(names)}. Those cases are left out." for gaps, names in alike.items()]
 

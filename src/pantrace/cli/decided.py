@@ -22,6 +22,7 @@ _GATE = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}
 def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str) -> None:
     """Print the first sentence; with the exit code of a gate, its verdict."""
     from pantrace.engine.decided_words import decision_words, rate_words, why_none_decided
+    from pantrace.policy.share import must_words
 
     decisions = summary.decisions
     # No profile is the usual state of a first run: say what to do next instead of "failed".
@@ -44,7 +45,7 @@ def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str) 
         unread = summary.denominator.refused
         also = f"; {few(unread, 'record')} could not be read, so not decided" if unread else ""
         # At a rate of 1 the counts say everything.
-        must = (rate_words(summary), f"at least {rate * 100:.4g} % must pass") if rate != 1 else ()
+        must = (rate_words(summary), must_words(rate)) if rate != 1 else ()
         words = "; ".join(filter(None, (f"{words}{also}", *must)))
         verdict(f"{_GATE[code]}: {words}.", {0: True, 1: False, 3: None}[code])
     else:

@@ -9,7 +9,18 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
+from .arguments import (
+    FiniteRange,
+    as_json,
+    expand,
+    from_format,
+    keep_inputs,
+    option,
+    output,
+    selecting,
+    sources,
+    sub_agents,
+)
 from .engine_options import engine_options
 from .google_cloud import google_cloud
 from .output import harmless, print_json, say, table
@@ -92,7 +103,7 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
 @click.option("--cache", metavar="FILE", help="File that stores replies; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only, and say what is missing.")
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after N tokens.")
-@click.option("--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop at this cost.")
+@click.option("--budget-usd", type=FiniteRange(min=0, min_open=True), metavar="X", help="Stop at this cost.")
 @click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
 @click.option(
     "--concurrency",
@@ -101,9 +112,7 @@ KINDS = ("json", "jsonl", "csv", "parquet", "native")
     show_default=True,
     help="Number of questions at the same time.",
 )
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
-)
+@click.option("--timeout", type=FiniteRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply.")
 @click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="Number of retries.")
 @click.option("--no-redact", is_flag=True, help="Send texts unchanged, including secrets.")
 @click.option("--dry-run", is_flag=True, help="Show the prompts, the number of calls and the tokens; ask nothing.")

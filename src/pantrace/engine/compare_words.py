@@ -128,8 +128,16 @@ def _of_how_many(first: Estimate, second: Estimate) -> str:
 
 
 def _gaps(found: Comparison) -> list[str]:
-    notes = notes_of_gaps(found.runs, (found.without_first, found.without_second), found.common)
-    return [f"Left out: {'; '.join(notes)}."] if notes else []
+    notes = gaps_of(found)
+    left = [f"Left out: {'; '.join(notes)}."] if notes else []
+    other = "No case is in both runs, so the cases may differ and not the runs."
+    return [*left, other] if found.of_other_cases else left
+
+
+def gaps_of(found: Comparison) -> tuple[str, ...]:
+    """The cases that a comparison leaves out, in words."""
+    without, only = (found.without_first, found.without_second), (found.only_first, found.only_second)
+    return notes_of_gaps(found.runs, without, only, found.common)
 
 
 def _power(found: Comparison) -> list[str]:

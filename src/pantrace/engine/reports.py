@@ -49,10 +49,11 @@ def estimate_words(
     return f"{value} [{', '.join(ends)}]{count}"
 
 
-def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> bytes:
+def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "", gate_passed: bool | None = None) -> bytes:
     """One test case for each decision (of the summary's profiles): failed, skipped if it could not be decided, or
     passed. Its counts are samples; with a `summary`, the share of cases that a gate uses is added as properties, and
-    with the sentence of a `gate`, its result: a gate may pass although some samples failed."""
+    with the sentence of a `gate`, its result as a test case of its own: a gate may pass although some samples failed,
+    and not pass although none did."""
     rows = [
         row
         for row in query(
@@ -62,7 +63,7 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
     ]
     # CI systems publish reports, and reasons can quote secrets from a recording.
     rows = Redactor().value([[*row[:4], column_value(row[4], list[str])] for row in rows])
-    root = ElementTree.Element("testsuites", name="pantrace eval", tests=str(len(rows)))
+    root = ElementTree.Element("testsuites", name="pantrace eval")
     suites: dict[str, ElementTree.Element] = {}
     counts: dict[str, list[int]] = {}
     for profile, sample, epoch, passed, reasons in rows:
@@ -82,12 +83,28 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
         tests, failures, skipped = counts[profile]
         suite.set("tests", str(tests))
         suite.set("failures", str(failures))
+        suite.set("errors", "0")
         suite.set("skipped", str(skipped))
-    root.set("failures", str(sum(each[1] for each in counts.values())))
-    root.set("skipped", str(sum(each[2] for each in counts.values())))
+    if gate:
+        _add_gate(root, gate, gate_passed)
+    for kind in ("tests", "failures", "errors", "skipped"):
+        root.set(kind, str(sum(int(suite.get(kind, "0")) for suite in root)))
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
+
+
+def _add_gate(root: ElementTree.Element, gate: str, passed: bool | None) -> None:
+    """A suite that is red unless the gate passed: most CI systems show what was skipped as green."""
+    wrong = {True: None, False: "failure", None: "error"}[passed]
+    suite = ElementTree.SubElement(root, "testsuite", name="gate", tests="1")
+    suite.set("failures", str(int(wrong == "failure")))
+    suite.set("errors", str(int(wrong == "error")))
+    suite.set("skipped", "0")
+    name = "; ".join(line.partition("): ")[0] + ")" for line in gate.splitlines())
+    case = ElementTree.SubElement(suite, "testcase", classname="gate", name=xml_text(name))
+    if wrong is not None:
+        ElementTree.SubElement(case, wrong, message=xml_text(Redactor().text(gate)[0]))
 
 
 def _add_rate(suite: ElementTree.Element, profile: str, summary: EvalSummary | None, gate: str) -> None:
@@ -158,7 +175,7 @@ def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSampl
     # The page is published, and reasons can quote secrets from a recording.
     redactor = Redactor()
     summary, decided = redactor.record(summary)[0], redactor.value(list(decided))
-    verdict = [f"**{as_text(redactor.text(gate)[0])}**", ""] if gate else []
+    verdict = [line for told in gate.splitlines() for line in (f"**{as_text(redactor.text(told)[0])}**", "")]
     lines = [f"# {as_text(redactor.text(title)[0])}", "", *verdict, f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +18,7 @@ import msgspec
 from pantrace.errors import ReadError, WriteError
 from pantrace.model import Extra, Run, RunHeader, Sample, Source, Violation, with_samples
 from pantrace.wire import files
+from pantrace.wire.closest_name import closest_name
 from pantrace.wire.head import Head
 from pantrace.wire.input_cuts import Cutting, by_lines
 from pantrace.wire.input_span import Span
@@ -166,12 +166,17 @@ def check(row: Any) -> Iterable[Violation]:
         yield Violation(level="warning", message=_unknown_key_message(key, known), place=place or None)
 
 
+_SHOWN = 200
+"""Letters of a key in a message."""
+
+
 def _unknown_key_message(key: str, known: tuple[str, ...]) -> str:
     if repeated := re.fullmatch(r"(.+) \(duplicate \d+\)", key):
         return f"repeated key {repeated[1]!r}: the last one counts"
-    close = get_close_matches(key, known, n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
-    return f"unknown key {key!r}, kept in extra.{NAME}{hint}"
+    close = closest_name(key, known)
+    hint = f"; did you mean {close}?" if close else ""
+    shown = key if len(key) <= _SHOWN else f"{key[:_SHOWN]}…"
+    return f"unknown key {shown!r}, kept in extra.{NAME}{hint}"
 
 
 FORMAT = Format(

@@ -8,7 +8,7 @@ Lost: nothing is written.
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from msgspec.structs import replace
@@ -33,11 +33,13 @@ from pantrace.model import (
     Unknown,
     Usage,
 )
+from pantrace.wire import files
 from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.field_map import ANYTHING, INTEGER, TEXT, TIME, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.mixed_output import split
 from pantrace.wire.optional import text_of
+from pantrace.wire.read_listener import listening
 
 from .format import Format
 
@@ -131,6 +133,19 @@ def _with_replaced(steps: tuple[Step, ...]) -> tuple[Step, ...]:
         gone = [each.id for each in steps[:first] if each.id is not None and each.kind == "message"]
         found[place] = replace(step, replaces=tuple(gone))
     return tuple(found)
+
+
+def copy_of(path: Path) -> Path | None:
+    """The session that a checkpoint copies: before it compacts a session, OpenClaw copies it to a file of its own,
+    `<session>.checkpoint.<id>.jsonl`. A checkpoint with lines that the session lacks is no copy."""
+    session = path.with_name(f"{path.name.partition('.')[0]}.jsonl")
+    if session == path or not session.is_file():
+        return None
+    try:
+        with listening(None):  # a comparison, which must not count as reading the files
+            return session if files.read_all(session).startswith(files.read_all(path).rstrip()) else None
+    except ReadError:
+        return None
 
 
 _KINDS: dict[str, tuple[Role, Kind]] = {
@@ -274,6 +289,7 @@ FORMAT = Format(
     spec="github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md",
     detect=detect,
     load=load,
+    copy_of=copy_of,
     layout="log",
     suffix=".jsonl",
     note="verified with two long sessions from Pi's own tests, and with fixtures from other tools' tests",

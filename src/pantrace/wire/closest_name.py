@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_LONGEST = 200
+"""Letters. No name has more, and comparing a text of megabytes with others takes gigabytes."""
+
 
 def closest_name(given: str, known: Iterable[str]) -> str | None:
     """The known name closest to the one given, or None. Case, dashes, underscores and a plural s do not count:
     `exactmatch` is exact_match, `costs` is cost."""
+    if len(given) > _LONGEST:
+        return None
     # Reversed, so that the first of two similar names wins.
     names = {_bare(name): name for name in reversed(list(known))}
     bare = _bare(given)

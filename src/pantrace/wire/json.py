@@ -301,6 +301,14 @@ def encode(value: Any, *, indent: int | None = None) -> bytes:
         return _patient_text(plain, indent, "\n").encode()
 
 
+def encode_lines(values: Sequence[Any]) -> list[str]:
+    """Compact JSON of each value, in one call."""
+    try:
+        return _encoder.encode_lines(values).decode().split("\n")[:-1] if values else []
+    except UnicodeEncodeError:
+        return [encode(value).decode() for value in values]
+
+
 def text_or_json(value: Any) -> str:
     """The value if it is text, else its JSON: for formats that hold answers of tools as text."""
     return value if isinstance(value, str) else encode(value).decode()

@@ -10,10 +10,9 @@ from typing import IO, Any, Protocol
 import zstandard
 
 from .limits import PackedTooTightly, limits
-from .zstd_frames import cut_at
+from .zstd_frames import cut_at, is_zstd
 
 GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 _GZIP = zlib.MAX_WBITS | 16
@@ -23,7 +22,7 @@ _SIP = 1 << 12
 
 def is_packed(magic: bytes) -> bool:
     """Whether a file that begins with these four bytes must be converted: it is compressed, or UTF-16."""
-    return magic.startswith(GZIP) or magic == ZSTD or magic.startswith(_UTF_16)
+    return magic.startswith(GZIP) or is_zstd(magic) or magic.startswith(_UTF_16)
 
 
 class _Stream(Protocol):
@@ -39,16 +38,16 @@ class Unpacked(io.RawIOBase):
     def __init__(self, file: IO[bytes], magic: bytes, *, held: bool):
         now = limits()
         self._size = now.held if held else now.flowing
-        self.ratio = now.zstd_ratio if magic == ZSTD else now.deflate_ratio
+        self._zstd = is_zstd(magic)
+        self.ratio = now.zstd_ratio if self._zstd else now.deflate_ratio
         """Maximum ratio of unpacked to packed size."""
         self._file = file
-        self._zstd = magic == ZSTD
         self._length = 0
         """Bytes unpacked in this stretch."""
         self._begin = 0
         """Where its packed bytes begin."""
         self._stream: _Stream
-        if magic == ZSTD:
+        if self._zstd:
             codec = zstandard.ZstdDecompressor()
             self._stream = codec.stream_reader(file, read_size=_SIP, read_across_frames=True, closefd=False)
         else:

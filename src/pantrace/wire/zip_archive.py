@@ -36,6 +36,9 @@ _PACKING, _PACKING_AT = struct.Struct("<H8xII"), 10
 """Method, packed size and size in an entry of the directory."""
 _BUFFER = 1 << 13
 """Bytes. Members are read all over the file; a large buffer would be filled again for each."""
+_PIECE = 1 << 20
+"""Bytes of the directory that are read at once."""
+_PACKING_ADDS = 1 << 16
 _FULL = 0xFFFFFFFF
 _UTF8 = 0x800
 _DATE = (1 << 5) | 1  # 1980-01-01, so that the same content gives the same bytes
@@ -76,9 +79,9 @@ class Archive:
         self.path = path
         self.members: dict[str, int] = {}
         """Names, with their offsets in the directory: a parsed entry for each would need more memory."""
-        self._directory, count = _directory(file, path)
         self._length = file.seek(0, 2)
-        for name, place in _entries(self._directory, count, path):
+        self._directory = bytearray()
+        for name, place in _entries(file, self._directory, path):
             # Popped first, so that a repeated name takes the place of its last occurrence in the order.
             self.members.pop(name, None)
             self.members[name] = place
@@ -128,6 +131,9 @@ class Archive:
             raise TooLarge.record("the member")
         if member.offset + member.packed > self._length:
             raise ValueError("it is longer than the archive")
+        # Packing adds some bytes for each stretch; without this, a small member could claim the rest of a huge file.
+        if member.packed > 2 * member.size + _PACKING_ADDS:
+            raise ValueError("its packed size is far larger than its size")
         self.file.seek(member.offset)
         signature, *_, name_size, extra_size = _LOCAL.unpack(self.file.read(_LOCAL.size))
         if signature != b"PK\x03\x04":
@@ -179,8 +185,7 @@ def member_names(path: Path) -> tuple[str, ...]:
     """The names in an archive; none if it is damaged."""
     try:
         with open_unpacked(path, _BUFFER) as file:
-            directory, count = _directory(file, str(path))
-            return tuple(name for name, _ in _entries(directory, count, str(path)))
+            return tuple(name for name, _ in _entries(file, bytearray(), str(path)))
     except (ReadError, OSError):
         return ()
 
@@ -192,8 +197,8 @@ def missing_directory(path: str) -> ReadError:
     return ReadError(message, path=path, remedy=UNFINISHED)
 
 
-def _directory(file: IO[bytes], path: str) -> tuple[bytes, int]:
-    """The directory's bytes, and its number of entries."""
+def _go_to_directory(file: IO[bytes], path: str) -> tuple[int, int]:
+    """Go to where the directory begins; its size and its number of entries, as the archive declares them."""
     try:
         length = file.seek(0, 2)
         # A comment of up to 65,535 bytes may follow the end record.
@@ -211,22 +216,31 @@ def _directory(file: IO[bytes], path: str) -> tuple[bytes, int]:
         if count > limits().members:
             raise ReadError(f"more than {limits().members:,} members", path=path, remedy="split the archive")
         file.seek(offset)
-        return file.read(min(size, length)), count
+        return size, count
     except (struct.error, OSError, OverflowError):
         raise missing_directory(path) from None
 
 
-def _entries(directory: bytes, count: int, path: str) -> Iterator[tuple[str, int]]:
-    """Each name with the place of its entry."""
+def _entries(file: IO[bytes], directory: bytearray, path: str) -> Iterator[tuple[str, int]]:
+    """Each name with the place of its entry in `directory`, which is filled piece by piece: its declared size may be
+    that of the whole file."""
+    left, count = _go_to_directory(file, path)
     place = 0
     try:
         for _ in range(count):
+            # An entry has three parts of at most 65,535 bytes.
+            if len(directory) < place + _CENTRAL.size + 3 * 0xFFFF and left:
+                piece = file.read(min(left, _PIECE))
+                left = left - len(piece) if piece else 0
+                directory += piece
+                if len(directory) > limits().record:
+                    raise TooLarge.record("the list of members").at(path=path)
             entry = _CENTRAL.unpack_from(directory, place)
             flags, (name_size, extra_size, comment_size) = entry[3], entry[10:13]
             if entry[0] != b"PK\x01\x02":
                 raise missing_directory(path)
             begin = place + _CENTRAL.size
-            raw = directory[begin : begin + name_size]
+            raw = bytes(directory[begin : begin + name_size])
             # Without the flag, the zip specification says that names are in the old DOS code page.
             yield raw.decode() if flags & _UTF8 or raw.isascii() else raw.decode("cp437"), place
             place = begin + name_size + extra_size + comment_size
@@ -234,12 +248,12 @@ def _entries(directory: bytes, count: int, path: str) -> Iterator[tuple[str, int
         raise missing_directory(path) from None
 
 
-def _member(name: str, directory: bytes, place: int) -> Member:
+def _member(name: str, directory: bytearray, place: int) -> Member:
     entry = _CENTRAL.unpack_from(directory, place)
     method, (crc, packed, size, name_size, extra_size), offset = entry[4], entry[7:12], entry[16]
     if _FULL in (packed, size, offset):
         begin = place + _CENTRAL.size + name_size
-        size, packed, offset = _sizes_64(directory[begin : begin + extra_size], size, packed, offset)
+        size, packed, offset = _sizes_64(bytes(directory[begin : begin + extra_size]), size, packed, offset)
     return Member(name, method, crc, packed, size, offset)
 
 

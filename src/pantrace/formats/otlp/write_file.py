@@ -16,10 +16,9 @@ from pantrace.wire.output_row import Row
 from pantrace.wire.pantrace_key import CARRIER, may_carry, reads_carried
 
 from . import protobuf
-from .attribute_values import attributes_to
+from .attribute_values import attributes_to, unpacked
 from .container import first_message, is_protobuf
 from .plain_spans import Plain, requests_to
-from .span import unpacked
 
 PROTOBUF = (".pb", ".binpb")
 LINES = (".jsonl", ".ndjson")
