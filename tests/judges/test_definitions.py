@@ -322,7 +322,7 @@ def test_what_is_wrong_is_said_with_its_place(entry: Any, message: str, tmp_path
 
 
 DOCUMENTS = [
-    ("{", "cut off at byte 1 of 1"),
+    ("{", "cut off after 1 byte"),
     ("[]", "expected `object`, got `array`"),
     ('{"metric": {}}', "unknown key 'metric'; did you mean metrics?"),
     ('{"metrics": {"_comment": {}}}', "defines no metric"),

@@ -82,7 +82,7 @@ def tell_numbers(
     from pantrace.engine.denominator import denominator_words
     from pantrace.engine.reports import repeats
 
-    chosen = [each for each in summary.metrics if each.headline and _is_named(each.metric, only)]
+    chosen = [each for each in summary.metrics if _is_shown(each, only)]
     if numbers := [each for each in chosen if each.scored]:
         click.echo()
         _table(numbers, summary.samples)
@@ -118,8 +118,14 @@ def _tell_groups(summary: EvalSummary, by: str) -> None:
     _table([each for each in rows if each.estimate is not None], None, by)
 
 
-def _is_named(address: str, only: Collection[str] | None) -> bool:
-    return only is None or address in only or address.partition(".")[0] in only
+def _is_shown(found: MetricSummary, only: Collection[str] | None) -> bool:
+    """Whether a measure has a row: the main ones, or what a profile names, also by a short name such as `tokens`."""
+    if only is None:
+        return found.headline
+    from pantrace.metrics import full_address
+
+    named = {*only, *map(full_address, only)}
+    return found.metric in named or (found.headline and found.metric.partition(".")[0] in named)
 
 
 def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = None) -> None:
@@ -143,7 +149,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
 
 def estimate_cells(each: MetricSummary) -> tuple[str, str]:
     """The mean and its interval, for two columns."""
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     words = estimate_words(each.estimate, each.unit, scored=each.estimate.n if each.estimate else None)
     mean, bracket, interval = words.partition(" [")

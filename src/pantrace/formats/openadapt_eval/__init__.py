@@ -220,6 +220,7 @@ FORMAT = Format(
     suffix=".json",
     stored=STORED,
     clusters="num_episodes",
+    reencoded={"metrics.*_ci[]": "the limits of a metric's interval"},
     lost={
         "sample": "an eval JSON has a run's metrics and no samples",
         "run.results[].n": "a metric is a bare number",
