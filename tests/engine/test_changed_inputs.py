@@ -238,7 +238,7 @@ def test_the_results_are_not_their_own_input(runs: Path) -> None:
     first = evaluate_into([runs], out, READY, "")
     second = evaluate_into([runs], out, READY, "")
     assert (first.measured, second.measured, second.reused) == (254, 0, 254)
-    with pytest.raises(UsageError, match="as input and as --out"):
+    with pytest.raises(UsageError, match="as input and as out"):
         evaluate_into([out], out, READY, "")
 
 

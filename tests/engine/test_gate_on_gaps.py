@@ -16,7 +16,7 @@ from pantrace.engine.check import as_junit as check_junit
 from pantrace.engine.compare_runs import exit_code
 from pantrace.engine.convert import write_run
 from pantrace.errors import UsageError
-from pantrace.model import Case, Outcome, Run, Sample, Scale, Score, Step, Text, Trajectory
+from pantrace.model import Case, Outcome, Run, Sample, Scale, Score, Step, Text, Trajectory, Usage
 
 BOUNDED = Scale(low=0, high=1)
 
@@ -181,6 +181,19 @@ def test_a_share_that_is_none_is_refused(rate: Any, half_read: list[str], tmp_pa
         cli, ["check", half_read[0], f"--rules={tmp_path / 'rules.toml'}", f"--min-pass-rate={rate}"]
     )
     assert done.exit_code == 2
+
+
+def test_the_table_of_a_gate_has_what_the_profile_decides_by(tmp_path: Path) -> None:
+    usage = Usage(input=20, output=5)
+    steps = (Step(role="user", parts=(Text(text="q"),)), Step(role="agent", parts=(Text(text="a"),), usage=usage))
+    samples = [Sample(id=name, trajectory=Trajectory(steps=steps)) for name in ("a", "b")]
+    write_run(Run(samples=samples), tmp_path / "x.trace.jsonl", to="native", measure=False)
+    pantrace.evaluate(tmp_path / "x.trace.jsonl", out=tmp_path / "run")
+    profile = tmp_path / "p.toml"
+    profile.write_text('name = "p"\nversion = "1"\n[limits]\ntokens = 30\n"token_usage.input_tokens" = 19\n')
+    shown = CliRunner().invoke(cli, ["gate", str(tmp_path / "run"), f"--profile={profile}"]).output
+    rows = [line.split()[0] for line in shown.splitlines() if line.startswith("token_usage.")]
+    assert rows == ["token_usage.total_tokens", "token_usage.input_tokens"]
 
 
 def test_a_rate_is_shown_with_the_digits_that_decide(half_read: list[str], tmp_path: Path) -> None:

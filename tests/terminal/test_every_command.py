@@ -141,7 +141,7 @@ OTHERS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     ),
     "gate-alone": ("gate results", 1, ("demo-profile", "--profile NAME uses another")),
     "error": ("convert examples/opencode --to vertx -o out.json", 2, ("did you mean vertex",)),
-    "torn": ("show torn.json", 2, ("the JSON is cut off at byte 3,000 of 3,000",)),
+    "torn": ("show torn.json", 2, ("the JSON is cut off after 3,000 bytes",)),
 }
 """What else is looked at."""
 

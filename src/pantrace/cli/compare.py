@@ -185,7 +185,7 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
         method = each.difference.method if each.difference else "none"
         notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
-            notes.append(f"{each.left_out} scores are not numbers and were left out")
+            notes.append(f"{few(each.left_out, 'score')} without a number, left out")
         of = f" ({' against '.join(reversed(each.runs))})" if len(found.runs) > 2 else ""
         sentence(f"{each.metric}{of}: {'; '.join(notes)}")
     for (one, two), (first, second) in only.items():

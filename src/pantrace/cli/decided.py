@@ -82,7 +82,7 @@ def tell_numbers(
     from pantrace.engine.denominator import denominator_words
     from pantrace.engine.reports import repeats
 
-    chosen = [each for each in summary.metrics if each.headline and _is_named(each.metric, only)]
+    chosen = [each for each in summary.metrics if _is_shown(each, only)]
     if numbers := [each for each in chosen if each.scored]:
         click.echo()
         _table(numbers, summary.samples)
@@ -112,14 +112,20 @@ def _tell_groups(summary: EvalSummary, by: str) -> None:
 
         close = get_close_matches(by, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"samples can be grouped by {', '.join(known) or 'nothing'}"
-        raise UsageError(f"--by {by!r}: no sample has such a label; {hint}")
+        raise UsageError(f"--by {by!r}: no sample has such a label, or all have the same value; {hint}")
     rows = [each for each in summary.groups if each.group and each.group.partition("=")[0] == by and each.headline]
     click.echo()
     _table([each for each in rows if each.estimate is not None], None, by)
 
 
-def _is_named(address: str, only: Collection[str] | None) -> bool:
-    return only is None or address in only or address.partition(".")[0] in only
+def _is_shown(found: MetricSummary, only: Collection[str] | None) -> bool:
+    """Whether a measure has a row: the main ones, or what a profile names, also by a short name such as `tokens`."""
+    if only is None:
+        return found.headline
+    from pantrace.metrics import full_address
+
+    named = {*only, *map(full_address, only)}
+    return found.metric in named or (found.headline and found.metric.partition(".")[0] in named)
 
 
 def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = None) -> None:

@@ -18,6 +18,7 @@ from pantrace.errors import ReadError
 from .bounded_json import bounded, decode_shallow, depth_error, opens_more_than
 from .depth import OURS, is_too_deep
 from .limits import limits
+from .plural import few
 from .read_listener import decode_listener
 from .record_depth import is_record_too_deep
 
@@ -142,7 +143,7 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     except json.JSONDecodeError as error:
         if _is_cut(error):
             torn = ": the text that starts here does not end" if error.msg.startswith(_OPEN) else ""
-            message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}{torn}"
+            message = f"the JSON is cut off after {few(len(data), 'byte')}{torn}"
             where = f"line {error.lineno}, column {error.colno}"
             raise ReadError(message, place=where, remedy=UNFINISHED) from None
         raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
