@@ -1,8 +1,10 @@
 # Each target sets up what it needs; nothing has to be installed by hand but git, make and python3 (3.11+).
 PYTHON ?= python3
 BIN := .venv/bin
+# Demo and tests start many processes; where PYTHONDONTWRITEBYTECODE is set, each would compile all that it imports.
+COMPILE := $(BIN)/python -m compileall -q src
 
-.PHONY: help demo test lint golden docs site notebook package peers browser bench fuzz clean
+.PHONY: help demo test thorough lint golden docs site notebook package peers setup browser bench fuzz clean
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -10,11 +12,13 @@ help: ## This list
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]' --group dev
+	@$(COMPILE)
 	@touch $@
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]'
+	@$(COMPILE)
 	@touch $@
 
 demo: .venv/demo ## Read the bundled recordings, evaluate and gate them, convert them, and say what each conversion lost
@@ -26,8 +30,14 @@ lint: .venv/ready ## Style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Both together are all tests but those of `peers` and `browser`.
+TESTS := $(BIN)/python -m pytest -n 2 --dist worksteal tests $(addprefix --ignore=tests/,peers browser viewer/pages)
+
 test: lint ## Everything quick: lint, types, layers, tests
-	$(BIN)/python -m pytest -n 2 tests --ignore=tests/peers --ignore=tests/browser --ignore=tests/viewer/pages
+	$(TESTS) -m "not thorough"
+
+thorough: .venv/ready ## The slow tests: kills, damaged files, full disks, hostile inputs, terminals, every format written as every other
+	$(TESTS) -m thorough
 
 golden: .venv/ready ## Write the expected readings of the golden files anew; read the diff
 	PANTRACE_ACCEPT=1 $(BIN)/python -m pytest tests/formats/test_every_format.py -k golden_reads
@@ -53,7 +63,8 @@ notebook: .venvs/notebook/ready ## Execute the notebook of the docs and keep its
 package: .venv/ready ## Build wheel and sdist, install the wheel in clean environments, run every command from it
 	$(BIN)/python .ci/package.py
 
-peers: $(patsubst tests/peers/%/requirements.txt,peer-%,$(wildcard tests/peers/*/requirements.txt)) ## The real tools read what we write, each in an environment of its own
+PEERS := $(patsubst tests/peers/%/requirements.txt,%,$(wildcard tests/peers/*/requirements.txt))
+peers: $(PEERS:%=peer-%) ## The real tools read what we write, each in an environment of its own
 
 .PRECIOUS: .venvs/%/ready
 .venvs/%/ready: tests/peers/%/requirements.txt $(wildcard tests/peers/*/package.json) pyproject.toml
@@ -84,6 +95,8 @@ fuzz: .venv/ready ## Damage every golden file in many ways and try every command
 	$(PYTHON) -m venv .venvs/browser
 	.venvs/browser/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]' pytest -r tests/browser/requirements.txt
 	@touch $@
+
+setup: .venv/ready .venvs/docs/ready .venvs/browser/ready $(PEERS:%=.venvs/%/ready) ## Every environment that the other targets set up; --jobs=2 sets up two at a time
 
 browser: .venvs/browser/ready ## Our pages in a real Chromium and Firefox, our logs in `inspect view` (Debian's browsers, installed when missing)
 	@test -x /usr/bin/chromium -a -x /usr/bin/firefox-esr || { apt-get update -qq && apt-get install -y -qq chromium firefox-esr; }

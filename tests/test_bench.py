@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pantrace.cli import COMMANDS
+from thorough import thorough
 
 BENCH = Path(__file__).parent.parent / "bench"
 GOLDEN = Path(__file__).parent / "golden"
@@ -21,11 +22,13 @@ def run(script: str, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+@thorough
 def test_start() -> None:
     reached = set(run("start", "--rounds", "1")["reached"])
     assert reached == {"import pantrace", "pantrace --help", *(f"pantrace {name} --help" for name in COMMANDS)}
 
 
+@thorough
 def test_layer1_reads_what_it_decodes() -> None:
     for found in run("layer1", "--size", "3", "--rounds", "1", "--format", "native", "--format", "inspect").values():
         assert found["measured"]["read"]["found"] == 3
@@ -37,6 +40,7 @@ def test_floors_are_those_of_the_samples_that_are_read() -> None:
     assert {each["found"] for each in found.values()} == {3}
 
 
+@thorough
 def test_layer1_measures_every_recording_it_reads() -> None:
     found = run("layer1_recorded", "--folder", str(GOLDEN), "--size", "1", "--rounds", "1")
     assert {"native", "opencode", "inspect", "together"} <= set(found)
@@ -44,6 +48,7 @@ def test_layer1_measures_every_recording_it_reads() -> None:
         assert len({one["found"] for one in each["measured"].values()}) == 1
 
 
+@thorough
 def test_memory_reads_every_sample() -> None:
     found = run("memory", "--largest", "1000")
     assert {name: each["1000"]["found"] for name, each in found.items()} == {
@@ -58,6 +63,7 @@ def test_codex_counts_every_response() -> None:
     assert {each["found"] for each in found.values()} == {15}
 
 
+@thorough
 def test_opencode_converts_every_session() -> None:
     found = run("opencode_read", "--size", "30", "--rounds", "1")["measured"]
     counts = {name: each["found"] for name, each in found.items()}
@@ -65,6 +71,7 @@ def test_opencode_converts_every_session() -> None:
     assert counts["pantrace: every session"] > 30
 
 
+@thorough
 def test_the_store_is_measured_against_bare_sums() -> None:
     (found,) = run("store", "--samples", "100", "--rounds", "1")["sizes"]
     assert found["processes"].keys() == {"measure", "eval", "summary", "compare", "bare"}
@@ -73,6 +80,7 @@ def test_the_store_is_measured_against_bare_sums() -> None:
     assert found["ratios"].keys() == {"eval_per_measure", "summary_share", "compare_per_bare"}
 
 
+@thorough
 def test_measuring_loss_is_compared_with_the_conversion() -> None:
     found = run("loss", "--size", "2", "--rounds", "1", "--pair", "opencode:vertex-seed", "--pair", "native:explain")
     assert [(each["from"], each["to"], each["samples"]) for each in found["pairs"]] == [
@@ -82,6 +90,7 @@ def test_measuring_loss_is_compared_with_the_conversion() -> None:
     assert found["pairs"][0]["bare_scans"] > 0
 
 
+@thorough
 def test_all_of_them_in_one_table(tmp_path: Path) -> None:
     """Two runs of two scripts: every row has its spread and what is wanted; the docs take no such figures."""
     target = tmp_path / "bench.json"

@@ -12,6 +12,7 @@ import pytest
 
 from pantrace.cli import COMMANDS
 from pantrace.formats import names
+from thorough import thorough
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -35,6 +36,7 @@ def test_generated_parts_are_up_to_date() -> None:
     assert _generator().stale() == [], "run make docs"
 
 
+@thorough
 def test_every_pair_of_formats_was_converted_and_measured() -> None:
     _generator()
     stale = [str(path) for path, text in _generator("make_matrix").pages().items() if path.read_text() != text]

@@ -15,6 +15,55 @@ PantraceError             a sentence for the user; `exit_code` says how the comm
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_IN_COMMAND = ContextVar("in_command", default=False)
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)( (?=[A-Z][A-Z]|['\"\d]))?")
+_PARAMETERS = {
+    "calibration": "calibrations",
+    "column": "columns",
+    "from": "format",
+    "margin": "margins",
+    "metric": "metrics",
+    "no-eval": "evaluate=False",
+    "option": "options",
+    "output": "out",
+    "plugin": "plugins",
+    "rubric": "rubrics",
+    "set": "settings",
+}
+"""Options whose parameters in Python do not follow from their spelling."""
+
+
+@contextmanager
+def in_command() -> Iterator[None]:
+    """Whoever reads errors from now on has typed a command, and knows options by their spelling there."""
+    before = _IN_COMMAND.set(True)
+    try:
+        yield
+    finally:
+        _IN_COMMAND.reset(before)
+
+
+def in_readers_words(text: str) -> str:
+    """A message in the words of its reader: options of a command (--min-pass-rate), or parameters in Python
+    (min_pass_rate). Commands between backticks stay commands."""
+    if _IN_COMMAND.get() or "--" not in text:
+        return text
+    pieces = text.split("`")
+    pieces[::2] = [_OPTION.sub(_parameter, piece) for piece in pieces[::2]]
+    return "`".join(pieces)
+
+
+def _parameter(option: re.Match[str]) -> str:
+    name = option[1]
+    negated = name.startswith("no-") and name not in _PARAMETERS
+    word = f"{name[3:]}=False" if negated else _PARAMETERS.get(name, name)
+    return word.replace("-", "_") + ("=" if option[2] else "")
+
 
 class PantraceError(Exception):
     """A sentence for the user, without a traceback."""
@@ -67,6 +116,9 @@ class LossRefused(WriteError):
 
     exit_code = 1
 
+    def __str__(self) -> str:
+        return in_readers_words(super().__str__())
+
 
 class NothingWritten(WriteError):
     """No sample could be written in the target format."""
@@ -77,6 +129,9 @@ class NothingWritten(WriteError):
 
 class UsageError(PantraceError):
     """A wrong name, option or combination of them."""
+
+    def __str__(self) -> str:
+        return in_readers_words(super().__str__())
 
 
 class MissingExtra(UsageError):

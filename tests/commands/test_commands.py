@@ -9,21 +9,29 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from goldens import ROOT
+from preloaded import preloaded
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*.md"))
 BLOCK = re.compile(r"^```(console|file)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+@pytest.fixture(scope="module")
+def pantrace() -> Iterator[str]:
+    with preloaded() as program:
+        yield shlex.join(program)
+
+
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
-def test_commands(file: Path, tmp_path: Path) -> None:
+def test_commands(file: Path, pantrace: str, tmp_path: Path) -> None:
     (tmp_path / "golden").symlink_to(ROOT)
     ran = 0
     for kind, name, text in BLOCK.findall(file.read_text()):
@@ -32,7 +40,7 @@ def test_commands(file: Path, tmp_path: Path) -> None:
             (tmp_path / name).write_text(text)
             continue
         for command, expected, code in _commands(text):
-            found = _run(command, tmp_path)
+            found = _run(command, pantrace, tmp_path)
             assert found.returncode == code, f"{command}\n{found.stdout}"
             assert _pattern(expected).fullmatch(found.stdout), f"{command}\n{found.stdout}"
             ran += 1
@@ -57,9 +65,9 @@ def _pattern(expected: str) -> re.Pattern[str]:
     return re.compile(text.replace(r".*[ ]*" + "\n", ".*\n") + r"\n?", re.DOTALL)
 
 
-def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(command: str, pantrace: str, folder: Path) -> subprocess.CompletedProcess[str]:
     # The name `pantrace` must run this checkout, whatever is installed.
-    program = f'pantrace() {{ "{sys.executable}" -m pantrace "$@"; }}\n{command}'
+    program = f'pantrace() {{ {pantrace} "$@"; }}\n{command}'
     source = str(FOLDER.parent.parent / "src")
     environment = {**os.environ, "PYTHONPATH": source, "COLUMNS": "120", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
     environment.pop("PYTHONUNBUFFERED", None)  # it would hide lines that come out of order

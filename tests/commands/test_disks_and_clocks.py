@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pantrace.store import query
+from thorough import quick
 
 ROOT = Path(__file__).parent.parent.parent
 ROOM = "20m"
@@ -130,7 +131,7 @@ def _refused(done: subprocess.CompletedProcess[str], *why: str) -> None:
     assert any(each in error for each in why), error
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", quick({"convert", "eval"}, COMMANDS))
 def test_a_full_disk(name: str, disk: Path, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "wide").mkdir()
     whole = _pantrace(name, tmp_path / "wide", inputs)
@@ -181,7 +182,7 @@ def _checked(folder: Path, inputs: Path) -> int:
     ).returncode
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", quick({"convert"}, COMMANDS))
 def test_a_read_only_disk(name: str, disk: Path, inputs: Path, tmp_path: Path) -> None:
     if name in KEPT:
         assert _pantrace(name, disk, inputs).returncode in (0, 1)
@@ -197,7 +198,7 @@ def test_a_read_only_disk(name: str, disk: Path, inputs: Path, tmp_path: Path) -
     assert _pantrace(name, disk, inputs).returncode in (0, 1)
 
 
-@pytest.mark.parametrize("name", ["convert", "redact", "report", "eval", "run"])
+@pytest.mark.parametrize("name", quick({"convert"}, ("convert", "redact", "report", "eval", "run")))
 def test_a_folder_without_the_right_to_write(name: str, inputs: Path, tmp_path: Path) -> None:
     # Root may write everywhere, unless it gives that right away.
     bound = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
@@ -211,7 +212,7 @@ def test_a_folder_without_the_right_to_write(name: str, inputs: Path, tmp_path: 
     assert _pantrace(name, locked, inputs, before=bound).returncode in (0, 1)
 
 
-@pytest.mark.parametrize("name", ["convert", "redact", "report", "measure"])
+@pytest.mark.parametrize("name", quick({"convert"}, ("convert", "redact", "report", "measure")))
 def test_no_file_may_be_so_large(name: str, inputs: Path, tmp_path: Path) -> None:
     """What is left to try where nobody may mount: a quota on one file."""
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (2_000, 2_000))
@@ -228,7 +229,7 @@ time.time_ns = lambda: int(time.time() * 1e9)
 """
 
 
-@pytest.mark.parametrize("name", ["eval", "run", "convert", "report"])
+@pytest.mark.parametrize("name", quick({"convert"}, ("eval", "run", "convert", "report")))
 def test_a_clock_that_jumps(name: str, inputs: Path, tmp_path: Path) -> None:
     """By 400 days, back and forth, at every look."""
     (tmp_path / "clock").mkdir()

@@ -21,6 +21,7 @@ import zstandard
 
 from machine import slowness
 from pantrace.wire import zip_archive
+from thorough import quick
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS, BYTES = 2, 200_000_000
@@ -235,6 +236,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "large_cell.db": (lambda path: database(path, None), "a row is larger than 256 MB"),
     "wide_window.jsonl.zst": (wide_window, "Frame requires too much memory for decoding"),
 }
+LIGHT = ("document.json.gz", "large_line.trace.jsonl", "deep.json", "digits.json", "odd_things", "deep_cell.db")
 SCORED = str(ROOT / "tests/golden/native/every_part.trace.jsonl")
 COMMANDS = {
     "detect": ("detect",),
@@ -278,8 +280,8 @@ def run(arguments: Iterable[str], folder: Path) -> subprocess.CompletedProcess[s
     )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("command", quick({"convert"}, COMMANDS))
+@pytest.mark.parametrize("name", quick(LIGHT, HOSTILE))
 def test_it_is_read_or_refused_within_limits(name: str, command: str, folder: Path, tmp_path: Path) -> None:
     write, message = HOSTILE[name]
     path = folder / name
@@ -334,8 +336,8 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float, in
     return found
 
 
-@pytest.mark.parametrize("command", WITH_ENGINES)
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("command", quick({"eval"}, WITH_ENGINES))
+@pytest.mark.parametrize("name", quick({"deep.trace.jsonl"}, HOSTILE))
 def test_commands_with_engines_take_little_more_than_for_a_short_recording(
     name: str, command: str, short: dict[str, tuple[float, int]], folder: Path, tmp_path: Path
 ) -> None:

@@ -77,7 +77,7 @@ def test_words_need_an_order_unless_it_is_known(tmp_path: Path) -> None:
     samples = [sample(str(number), 1 + number % 4) for number in range(8)]
     weather = "".join(f"{number},{['rain', 'cloud', 'sun'][number % 3]}\n" for number in range(8))
     labels = labelled(tmp_path / "l.csv", f"sample,label\n{weather}")
-    with pytest.raises(UsageError, match="--order"):
+    with pytest.raises(UsageError, match="order"):
         calibrated(samples, labels)
     found = calibrated(samples, labels, order=("rain", "cloud", "sun"))
     assert [(pair.worse, pair.better) for pair in found.pairs] == [("rain", "cloud"), ("cloud", "sun"), ("rain", "sun")]

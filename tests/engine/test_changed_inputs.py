@@ -33,6 +33,7 @@ from pantrace.model import Case, Run, Sample
 from pantrace.policy import Profile
 from pantrace.store import query
 from scripted import Scripted, verdict
+from thorough import quick, thorough
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_copies_count_as_often_as_they_are_there(runs: Path, tmp_path: Path) -> 
     assert evaluated(runs, tmp_path / "out").measured == 294
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", quick({0}, range(2)))
 def test_any_order_of_edits_ends_like_a_fresh_directory(runs: Path, tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     originals = {path.name: path.read_bytes() for path in runs.iterdir()}
@@ -237,7 +238,7 @@ def test_the_results_are_not_their_own_input(runs: Path) -> None:
     first = evaluate_into([runs], out, READY, "")
     second = evaluate_into([runs], out, READY, "")
     assert (first.measured, second.measured, second.reused) == (254, 0, 254)
-    with pytest.raises(UsageError, match="as input and as --out"):
+    with pytest.raises(UsageError, match="as input and as out"):
         evaluate_into([out], out, READY, "")
 
 
@@ -350,6 +351,7 @@ def test_an_edited_case_is_judged_again_and_no_other(tmp_path: Path) -> None:
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
 
 
+@thorough
 @pytest.mark.parametrize("first", [True, False], ids=["first run", "later run"])
 def test_killed_while_inputs_change_it_never_shows_old_and_new_side_by_side(
     runs: Path, tmp_path: Path, first: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -51,9 +52,10 @@ def _convert(folder: Path, *, measure: bool) -> Any:
 
 
 PATHS: dict[str, tuple[Callable[[Path], Any], dict[str, float]]] = {
-    "measure": (_measure, {"encodes": 1, "decodes": 0}),
-    # The line; then the sample of its text, which waited as such.
-    "eval": (_evaluate, {"decodes": 1, "encodes": 9}),
+    "measure": (_measure, {}),
+    # The line; then the sample of its text, which waited as such. Encoded are the sample and what does not apply to it;
+    # scores of many samples are encoded by one call for each column.
+    "eval": (_evaluate, {"decodes": 1, "encodes": 2}),
     "eval again": (_evaluate, {}),
     # Not one text is decoded for each sample: numbers are columns, and equal texts are looked at once.
     "summary": (lambda folder: summarise(folder / "out"), {}),
@@ -62,8 +64,8 @@ PATHS: dict[str, tuple[Callable[[Path], Any], dict[str, float]]] = {
     "aggregate": (lambda folder: read_evaluations([folder / "out"], notes=Notes()), {"decodes": 4}),
     "compare": (lambda folder: compare_sources([(each, [folder / "out"]) for each in "ab"]), {"decodes": 10}),
     "gate": (lambda folder: decide_again(folder / "out", load_profile("prep_default")), {"decodes": 4, "encodes": 3}),
-    "convert": (lambda folder: _convert(folder, measure=False), {"decodes": 0, "encodes": 1}),
-    "convert, loss measured": (lambda folder: _convert(folder, measure=True), {"decodes": 4, "encodes": 14}),
+    "convert": (lambda folder: _convert(folder, measure=False), {"encodes": 1}),
+    "convert, loss measured": (lambda folder: _convert(folder, measure=True), {"decodes": 1, "encodes": 9}),
 }
 """What is done, and what it may do for each sample; what is not named, it does as often for many as for few."""
 
@@ -102,6 +104,22 @@ def test_each_sample_costs_what_it_must(name: str, counts: dict[tuple[str, int],
         assert (many[what] - few[what]) / (MANY - FEW) <= allowed.get(what, 0), what
     assert many["statements"] <= STATEMENTS.get(name, 0)
     assert many["files"] <= FILES[name]
+
+
+READ = {"measure": 1, "eval": 2, "eval again": 1, "convert": 1, "convert, loss measured": 3}
+"""How often the bytes of a large input are read; not at all by what is not named. `eval` reads them once more for the
+hash by which it knows the input again, `convert` compares the written file with its checksum."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how many bytes a process reads")
+def test_bytes_are_read_as_often_as_they_must(counts: dict[tuple[str, int], Counter[str]], tmp_path: Path) -> None:
+    source = tmp_path / "in.trace.jsonl"
+    header, *lines = write(source, range(MANY)).read_text().splitlines()
+    long = [line.replace("question ", f"question {'word ' * 12_000}") for line in lines]
+    size = source.write_text("\n".join([header, *long, ""]))
+    found = {name: counted(lambda work=work: work(tmp_path), tmp_path)["bytes"] for name, (work, _) in PATHS.items()}  # type: ignore[misc]
+    assert {name: read for name, read in found.items() if read > (READ.get(name, 0) + 0.25) * size} == {}
+    assert all(found[name] > 0.9 * READ[name] * size for name in READ)
 
 
 def test_what_is_counted_is_there(counts: dict[tuple[str, int], Counter[str]]) -> None:

@@ -142,7 +142,7 @@ def test_one_part_alone_and_small_input_start_no_process(tmp_path: Path) -> None
         assert [part.path for part, _ in pool.map_parts(Dies(tmp_path, 0), PARTS[:1])] == ["part 0"]
     assert not started
     assert isinstance(Engine().executor(1_000), InProcess)
-    with pytest.raises(UsageError, match="--ray-address is for --engine ray"):
+    with pytest.raises(UsageError, match="ray_address is for engine ray"):
         Engine(address="auto").executor(1_000)
 
 

@@ -25,6 +25,7 @@ from pantrace.errors import ReadError, UsageError
 from pantrace.model import Case, Run, Sample, Scale, Score, Step, Text, ToolCall, ToolResult, Trajectory, Usage
 from pantrace.policy import load_profile
 from pantrace.store import query
+from thorough import thorough
 
 EXAMPLES = ROOT.parent.parent / "examples"
 READY = prepare(Plan(), Path())
@@ -197,6 +198,7 @@ def parts_of(out: Path) -> int:
     return len(list((out / "parts").glob("*.samples.*.parquet"))) if out.exists() else 0
 
 
+@thorough
 def test_killed_at_random_moments_it_ends_like_an_undisturbed_run(recordings: Path, tmp_path: Path) -> None:
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     command = [sys.executable, "-m", "pantrace", "eval", str(recordings)]

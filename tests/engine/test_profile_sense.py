@@ -46,6 +46,9 @@ def written(folder: Path, text: str) -> str:
         # On the profile's scale, more is better: 0.3 would fail every sample that wastes nothing.
         ('scale = [0, 1]\n[limits]\n"wasted_tail.wasted_share" = 0.3\n', "is a maximum, but higher is better"),
         ("scale = [1, 5]\n[thresholds]\ncontains = 0.5\n", r"outside its scale \(1 to 5\)"),
+        ("composite_min = -5\n[weights]\ncontains = 1\n", r"line 3: composite_min = -5 can never fail: .* 0 to 1"),
+        ("composite_min = 2\n[weights]\ncontains = 1\nrouge_1 = 1\n", "can never pass: the composite is 0 to 1"),
+        ("scale = [1, 5]\ncomposite_min = 0.8\n[weights]\nANSWERS = 1\n", "can never fail: the composite is 1 to 5"),
     ],
 )
 def test_a_bound_that_cannot_mean_what_it_says_is_refused(text: str, words: str, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from pantrace.formats import by_name
 from pantrace.normalise.secrets import Redactor, Replacement
 from pantrace.normalise.secrets.names import level_of
 from pantrace.wire import zip_archive
+from thorough import one_of_each_format, thorough
 
 SECRET = "ghp_Zx9Kq2Lm7Pv4Rt8Wb3Nc6Hd1Jf5Gs0Yaabcd"
 MARK = "[redacted:github-token]"
@@ -97,11 +98,11 @@ def _errors(path: Path, name: str) -> int:
     return sum(each.level == "error" for each in validate(path, name))
 
 
-GOLDEN = [
-    pytest.param(name, path, id=f"{name}/{path.name}")
+GOLDEN = one_of_each_format(
+    (name, path)
     for name, path in golden_inputs()
     if path.is_file() and path.stat().st_size < 100_000 and _documents(path) and by_name(name).writes
-]
+)
 
 
 _SEAL = re.compile(r', "pantrace_seal": \d+')
@@ -229,6 +230,7 @@ def test_one_file_per_sample_written_among_the_inputs_leaves_them_alone(tmp_path
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@thorough
 @needs_corpus
 def test_real_recordings_hold_no_false_alarm(tmp_path: Path) -> None:
     """The recordings of the corpus were made without secrets: whatever is replaced in them is a mistake."""

@@ -203,7 +203,7 @@ def test_a_simulated_user_plays_on_and_pays_for_itself(tmp_path: Path) -> None:
     total = usage_total(sample.trajectory)
     assert total is not None and total.input == 2000
     assert "buy a blue hat" in judge.requests[0].system and "Assistant: done" in judge.requests[0].prompt
-    with pytest.raises(UsageError, match="name a model with --user"):
+    with pytest.raises(UsageError, match="name a model with user"):
         run_cases([asked], {"": f"python:{__name__}:spends"}, tmp_path / "x", conditions(tmp_path))
 
 

@@ -149,7 +149,7 @@ def test_a_task_of_tau_bench_is_played_by_a_simulated_user(tmp_path: Path) -> No
     assert total is not None and (total.input, total.output) == (200, 20)
     # What is expected goes along, so that calls are measured against it.
     assert sample.case is not None and sample.case.expected_calls == booked.case.expected_calls
-    with pytest.raises(UsageError, match="name a model with --user"):
+    with pytest.raises(UsageError, match="name a model with user"):
         ran(tmp_path / "x", [booked], f"python:{__name__}:answers")
 
 

@@ -19,6 +19,7 @@ from pantrace.engine.measure import case_of, scores_of
 from pantrace.engine.plan import GateTable, MeasureTable, Plan, ReferenceTable, load_plan, prepare
 from pantrace.engine.read import Notes, read_pile
 from pantrace.engine.reduce import Total, estimate_of, moments_of, total_words
+from pantrace.engine.reliability import reliability_words
 from pantrace.engine.reports import as_junit, as_markdown
 from pantrace.engine.summary import DecisionSummary, EvalSummary, MetricSummary, gate_code, summarise
 from pantrace.engine.where import parse_where
@@ -156,6 +157,7 @@ def test_repeats_have_pass_hat_k_and_pass_at_k(tmp_path: Path) -> None:
     assert line(summary, "outcome.limit").reliability is None, "a limit that was reached is no success"
     assert found is not None
     assert (found.cases, found.trials) == (2, 8)
+    assert reliability_words(replace(found, cases=1, trials=1)).endswith("(1 case, 1 trial)")
     # (4, 3, 2): pass@2 1, pass^2 1/2; (4, 1, 2): pass@2 1/2, pass^2 0.
     assert (found.pass_at["2"].value, found.pass_hat["2"].value) == (0.75, 0.25)
     assert found.pass_hat["1"].value == 0.5

@@ -1,4 +1,4 @@
-"""A file that breaks off says so, and where: "cut off at byte N of M", whatever holds it."""
+"""A file that breaks off says so, and where: "cut off at byte N of M" or "after N bytes", whatever holds it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pantrace.errors import ReadError
 from pantrace.wire.zstd_frames import cut_at
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-CUT = re.compile(r"cut off at byte ([\d,]+) of ([\d,]+)")
+CUT = re.compile(r"cut off (?:at byte ([\d,]+) of|after) ([\d,]+)")
 
 
 def told(path: Path) -> tuple[list[str], list[str]]:
@@ -35,7 +35,7 @@ def told(path: Path) -> tuple[list[str], list[str]]:
 def place(text: str) -> tuple[int, int]:
     match = CUT.search(text)
     assert match is not None, text
-    return int(match[1].replace(",", "")), int(match[2].replace(",", ""))
+    return int((match[1] or match[2]).replace(",", "")), int(match[2].replace(",", ""))
 
 
 def documents() -> list[Path]:
@@ -69,7 +69,8 @@ def test_the_last_line(tmp_path: Path) -> None:
     ids, [text] = told(path)
     assert ids == ["s1", "s2"]
     end = len(LINE) - 20
-    assert f"line 4: the JSON is cut off at byte {end} of {end}: the text that starts here does not end" in text
+    where = f"line 4: the JSON is cut off after {end} bytes"
+    assert f"{where}: the text that starts here does not end" in text
 
 
 def test_an_array(tmp_path: Path) -> None:

@@ -371,7 +371,7 @@ def test_many_traces_do_not_fill_the_memory(tmp_path: Path) -> None:
     [
         (b'{"resourceSpans": [{"scopeSpans": 5}]}', "must be an array"),
         (b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "GET", "spanId": "1"}]}]}]}', "none of its spans"),
-        (b'{"resourceSpans": [{"scopeSpans": [{"spans"', "cut off at byte 43 of 43"),
+        (b'{"resourceSpans": [{"scopeSpans": [{"spans"', "cut off after 43 bytes"),
     ],
 )
 def test_bad_files_are_refused_in_words(data: bytes, words: str, tmp_path: Path) -> None:

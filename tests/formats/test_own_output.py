@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from corpus import CORPUS, needs_corpus
-from goldens import golden_inputs
 from pantrace.engine.convert import write_run
 from pantrace.engine.read import Notes, inputs, read
 from pantrace.engine.validate import validate
@@ -19,6 +18,7 @@ from pantrace.model import Run, Sample, Step, with_samples
 from pantrace.wire import zip_archive
 from pantrace.wire.json import decode
 from pantrace.wire.pantrace_key import CARRIER
+from thorough import one_of_each_format, thorough
 
 WRITERS = [each.name for each in all_formats() if each.writes]
 OPTIONS = {"explain": [{"kind": "report"}, {"bundle": "false", "labels": "false"}]}
@@ -67,9 +67,7 @@ def held_run(path: Path, name: str) -> Run:
     return with_samples(run, list(run.samples))
 
 
-@pytest.mark.parametrize(
-    ("name", "path"), golden_inputs(), ids=[f"{name}/{path.name}" for name, path in golden_inputs()]
-)
+@pytest.mark.parametrize(("name", "path"), one_of_each_format())
 def test_every_golden_written_is_valid_and_plain_if_asked_to(name: str, path: Path, tmp_path: Path) -> None:
     run = held_run(path, name)
     for to in WRITERS:
@@ -96,7 +94,8 @@ def carried_in(target: Path) -> Iterator[Any]:
 
 def _carriers(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
-        if {CARRIER, "unreported"} & value.keys() or value.get("type") == CARRIER:
+        # An attribute of a span is a pair of key and value.
+        if {CARRIER, "unreported"} & value.keys() or CARRIER in (value.get("type"), value.get("key")):
             yield value
         value = list(value.values())
     for item in value if isinstance(value, list) else ():
@@ -112,6 +111,7 @@ SHARES = 8
 """So that the processes of the test run can divide the corpus among them."""
 
 
+@thorough
 @needs_corpus
 @pytest.mark.parametrize("share", range(SHARES))
 def test_every_recording_of_the_corpus_written_is_valid(share: int, tmp_path: Path) -> None:

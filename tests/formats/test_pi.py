@@ -100,3 +100,18 @@ def test_what_pi_prints_is_no_session(tmp_path: Path) -> None:
     path.write_bytes(b"".join(encode(line) + b"\n" for line in lines))
     with pytest.raises(UnknownFormat):
         detect(path)
+
+
+def test_a_checkpoint_of_openclaw_is_a_copy_of_its_session(tmp_path: Path) -> None:
+    header = {"type": "session", "id": "s", "timestamp": "2026-02-03T09:00:00.000Z"}
+    lines = [header, said("user", "a", None, "Hello"), said("user", "b", "a", "Still there?")]
+    session = tmp_path / "s.jsonl"
+    session.write_bytes(b"".join(encode(line) + b"\n" for line in lines))
+    checkpoint = tmp_path / "s.checkpoint.1f00.jsonl"
+    checkpoint.write_bytes(b"".join(encode(line) + b"\n" for line in lines[:2]))
+    (sample,) = read(tmp_path).samples
+    assert sample.trajectory is not None and len(sample.trajectory.steps) == 2
+    # By itself it is all there is; and with lines of its own it is no copy.
+    assert len(list(read(checkpoint).samples)) == 1
+    checkpoint.write_bytes(checkpoint.read_bytes() + encode(said("user", "c", "a", "Elsewhere")) + b"\n")
+    assert len(list(read(tmp_path).samples)) == 2

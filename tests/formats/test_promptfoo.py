@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from goldens import ROOT
@@ -9,6 +11,7 @@ from pantrace.engine.read import read
 from pantrace.errors import ReadError
 from pantrace.formats.promptfoo import load
 from pantrace.model import Sample, Trajectory, call_pairs, final_response, usage_total
+from pantrace.wire.json import encode
 
 FOLDER = ROOT / "promptfoo"
 
@@ -85,7 +88,7 @@ def test_assertions_of_the_same_kind_have_names_of_their_own() -> None:
 
 
 def test_a_row_of_another_kind_is_refused() -> None:
-    with pytest.raises(ReadError, match="needs vars, success and score"):
+    with pytest.raises(ReadError, match="needs vars, success, and a score"):
         load({"vars": {}})
 
 
@@ -96,3 +99,32 @@ def test_a_row_of_another_kind_is_refused() -> None:
 def test_the_model_is_in_the_providers_id(provider: str, model: str | None) -> None:
     sample = load({"vars": {}, "success": True, "score": 1, "latencyMs": 1, "provider": provider})
     assert told(sample).agents[0].model == model
+
+
+OLD = {
+    "prompt": {"raw": "Say {{word}}", "display": "Say {{word}}"},
+    "vars": {"word": "hello"},
+    "response": {"output": "hello", "tokenUsage": {"total": 9, "prompt": 7, "completion": 2}},
+    "success": True,
+}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"version": 1, "results": [OLD, OLD | {"prompt": {"raw": "Shout {{word}}"}, "success": False}], "stats": {}},
+        {"results": {"version": 2, "results": [OLD, OLD | {"prompt": {"raw": "Shout"}, "success": False}]}},
+    ],
+)
+def test_old_versions_have_no_score_and_no_numbers_of_tests(tmp_path: Path, document: object) -> None:
+    path = tmp_path / "output.json"
+    path.write_bytes(encode(document))
+    first, second = read(path).samples
+    # Two prompts with the same variables are two samples, not two trials of one.
+    assert first.id != second.id and (first.epoch, second.epoch) == (1, 1)
+    assert [each.scores[0].value for each in (first, second)] == [True, False]
+    outcomes = [told(each).outcome for each in (first, second)]
+    assert [each.status for each in outcomes if each is not None] == ["passed", "failed"]
+    assert final_response(told(first)) == "hello"
+    total = usage_total(told(first))
+    assert total is not None and (total.input, total.output) == (7, 2)

@@ -29,6 +29,11 @@ AMP = {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "hi"
         ({"step_index": 0, "source": "MODEL", "type": "RUN", "status": "DONE"}, "a session of Antigravity"),
         ({"working_dir": "/w", "message_count": 2}, "a session of Goose"),
         ({"v": 1, "id": "T-1", "messages": [AMP]}, "a thread of Amp"),
+        ({"type": "tool_call", "session_id": "s", "toolCallId": "c"}, "output of Factory's Droid"),
+        ([{"type": "system", "content": "Be brief."}, {"type": "user", "content": []}], "a chat history of Grok"),
+        ({"trial_name": "a", "is_resolved": True, "parser_results": {}}, "results of Terminal-Bench"),
+        ({"results": [{"trial_name": "a", "is_resolved": 1, "parser_results": {}}]}, "results of Terminal-Bench"),
+        ({"raw_eval_results": {}, "raw_logging_results": []}, "results of the Holistic Agent Leaderboard"),
     ],
 )
 def test_what_a_file_is_and_what_to_do(record: Any, what: str, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ class Tally:
         self.add([number], ([(number, "a worker died", f"at input {number}")], [], 0))
 
 
-def _import_everything() -> None:
+def import_everything() -> None:
     """So that each worker begins with it: most of what a short one does would be importing."""
     for package in (pantrace.cli, pantrace.engine, pantrace.library, pantrace.metrics, pantrace.viewer):
         for each in iter_modules(package.__path__, f"{package.__name__}."):
@@ -149,7 +149,7 @@ def _import_everything() -> None:
 
 
 def main(count: int, seed: int, only: list[str], workers: int) -> int:
-    _import_everything()
+    import_everything()
     kinds = [each.__name__ for each in KINDS if each.__name__ in only]
     formats = [each for each in only if each not in kinds]
     goldens = [each for each in golden_inputs() if not formats or each[0] in formats]

@@ -11,7 +11,9 @@ import click
 import pytest
 
 import pantrace
+from goldens import ROOT
 from pantrace.cli import cli
+from pantrace.errors import UsageError, in_command
 from pantrace.library.results import Results
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -177,6 +179,43 @@ def test_a_function_has_the_words_and_defaults_of_its_command(name: str) -> None
         first = parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_OR_KEYWORD) and arguments
         known = word in met or word in ONLY_FUNCTION or word.startswith("on_") or first
         assert known, f"{name}: no option for {word}, and no reason why not"
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_error_names_the_parameter_and_in_a_command_the_option(name: str) -> None:
+    for option in command_of(name).params:
+        if not isinstance(option, click.Option):
+            continue
+        spelled, word, _ = parameter_of(option)
+        if spelled in EVERYWHERE or spelled in ONLY_COMMAND.get(name, {}):
+            continue
+        error = UsageError(f"{spelled} X is wrong (`pantrace {name} {spelled}`)")
+        told, rest = str(error).split(" ", 1)
+        # One function takes one metric or judge, another several.
+        assert told.removesuffix("=False").removesuffix("s") == word.removesuffix("s"), spelled
+        assert rest == f"X is wrong (`pantrace {name} {spelled}`)"
+        with in_command():
+            assert str(error).startswith(f"{spelled} X")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda path: pantrace.compare(path, path, margins=["x"]), "^margins='x' is not a number"),
+        (lambda path: pantrace.measure(path, settings={"nope": 1}), "^settings='nope=1' is not METRIC.KEY=VALUE"),
+        (lambda path: pantrace.convert(path, "x.unknown"), "add to=FORMAT"),
+        (
+            lambda path: pantrace.power(),
+            "name a difference to detect \\(delta=0.05\\), a number of cases \\(cases=200\\)",
+        ),
+    ],
+    ids=["compare", "measure", "convert", "power"],
+)
+def test_errors_in_python_name_no_option(call: Callable[[str], Any], words: str) -> None:
+    path = str(ROOT / "native/every_part.trace.jsonl")
+    with pytest.raises(UsageError, match=words) as raised:
+        call(path)
+    assert not re.search(r"(?<!`)--[a-z]", str(raised.value))
 
 
 def test_every_reason_is_still_needed() -> None:

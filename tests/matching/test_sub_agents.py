@@ -85,7 +85,7 @@ def test_what_a_branch_started_is_given_up_with_it() -> None:
 
 
 def test_spent_is_all_of_it() -> None:
-    total = usage_total(branched(), children=True)
+    total = usage_total(branched())
     assert total is not None and (total.input, total.output) == (180, 2)
     score = by_name("token_usage").score(Sample(id="s", trajectory=branched()))
     assert score.values["total_tokens"] == 182 and score.values["llm_calls"] == 2

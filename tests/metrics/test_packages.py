@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pantrace import metrics
 from pantrace.errors import UsageError
 from pantrace.metrics import by_name, names
 from pantrace.model import Sample
+from pantrace.wire.installed import installed as installed_names
 
 MODULE = '''
 from pantrace.metrics import Measurement, metric
@@ -32,12 +32,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Calla
         (tmp_path / "other_checks.py").write_text(MODULE)
         (tmp_path / "broken_checks.py").write_text("1 / 0")
         monkeypatch.syspath_prepend(str(tmp_path))
-        metrics._plugins.cache_clear()
+        installed_names.cache_clear()
         by_name.cache_clear()
 
     yield install
     monkeypatch.undo()
-    metrics._plugins.cache_clear()
+    installed_names.cache_clear()
     by_name.cache_clear()
 
 

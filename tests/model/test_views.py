@@ -138,8 +138,8 @@ def test_reported_totals_serve_where_steps_have_none() -> None:
     found = Trajectory(
         steps=(step("agent", "a"),), usage={"m": Usage(input=3)}, children=(Trajectory(usage={"m": Usage(input=4)}),)
     )
-    assert usage_total(found) == Usage(input=3)
-    assert usage_total(found, children=True) == Usage(input=7, derived=("input",))
+    assert usage_total(found, children=False) == Usage(input=3)
+    assert usage_total(found) == Usage(input=7, derived=("input",))
 
 
 def branched(leaf: str | None) -> Trajectory:
@@ -188,8 +188,8 @@ def test_what_a_simulated_user_does_is_not_the_agents() -> None:
     asks_a_model = Trajectory(purpose="tool", steps=(Step(role="agent", usage=Usage(input=40)),))
     found = Trajectory(steps=steps, children=(grader, asks_a_model))
     assert [pair.call.name for pair in call_pairs(found)] == ["bash"]
-    assert usage_total(found) == Usage(input=3)
-    total = usage_total(found, children=True)
+    assert usage_total(found, children=False) == Usage(input=3)
+    total = usage_total(found)
     assert total is not None
     assert total.input == 43
     assert list(agent_trajectories(found)) == [found, asks_a_model]
@@ -213,6 +213,6 @@ def test_what_was_spent_in_all_has_sub_agents_given_up_branches_and_interrupted_
     child = Trajectory(steps=(step("c", None, 1_000),))
     whole = Trajectory(steps=(step("a", None, 1), step("b", "a", 10), step("d", "a", 100)), children=(child,), leaf="d")
     assert usage_spent(Trajectory()) is None
-    own, all_agents, spent = usage_total(whole), usage_total(whole, children=True), usage_spent(whole)
+    own, all_agents, spent = usage_total(whole, children=False), usage_total(whole), usage_spent(whole)
     assert own is not None and all_agents is not None and spent is not None
     assert (own.input, all_agents.input, spent.input) == (101, 1_101, 1_111)

@@ -27,3 +27,21 @@ def test_with_something_that_can_fail_they_are_taken(more: str, tmp_path: Path) 
     head, tables = (more, "") if more.startswith("composite") else ("", more)
     path.write_text(f'name = "real"\nversion = "1"\n{head}{WEIGHTS}{tables}')
     assert load_profile(str(path)).weights
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[limits]\nretry_storms = inf\n",
+        "[thresholds]\ncontains = -inf\n",
+        "[limits]\nretry_storms = 1e400\n",
+        f"composite_min = -inf\n{WEIGHTS}",
+        "[hard_fail]\nbelow = -inf\nmetrics = ['contains']\n",
+    ],
+    ids=repr,
+)
+def test_a_bound_without_end_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "endless.toml"
+    path.write_text(f'name = "endless"\nversion = "1"\n{text}')
+    with pytest.raises(UsageError, match="write a number that a score can reach"):
+        load_profile(str(path))

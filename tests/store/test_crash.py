@@ -20,6 +20,7 @@ from pantrace.model import RunHeader
 from pantrace.store import Result, RunDirectory, query
 from pantrace.store.manifest import committed_parts
 from store import writer
+from thorough import thorough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tupl
     return all_rows(folder)
 
 
+@thorough
 def test_twenty_kills_lose_nothing_and_double_nothing(
     tmp_path: Path, undisturbed: dict[str, list[tuple[Any, ...]]]
 ) -> None:

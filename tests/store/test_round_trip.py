@@ -27,6 +27,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.store import Result, RunDirectory, query
+from pantrace.store.json_text import column_json, column_jsons, exact_json, exact_jsons
 from pantrace.wire.json import NonFinite
 
 STORED = Score(name="quality", value=0.5)
@@ -171,3 +172,31 @@ def test_tokens_of_graders_are_not_the_samples(tmp_path: Path) -> None:
     written(tmp_path, Result(sample=Sample(id="s", trajectory=asked(1, children=graders))))
     columns = "total_tokens, input_tokens, output_tokens"
     assert query(tmp_path, f"select {columns} from samples").rows == [(22, 11, 11)]
+
+
+ODD = (
+    None,
+    (),
+    {},
+    {"a": 1},
+    {"a": None},
+    {"a": nan},
+    {"b": -inf},
+    {"c": NonFinite("Infinity")},
+    ["two\nlines", "null"],
+)
+
+
+@pytest.mark.parametrize("values", [ODD, (*ODD, {"half a letter": "\ud83d"}), (), ({},)])
+def test_many_values_at_once_are_the_texts_of_each_alone(values: tuple[Any, ...]) -> None:
+    assert exact_jsons(values) == [exact_json(each).decode() for each in values]
+    assert column_jsons(values) == [column_json(each) if each else None for each in values]
+
+
+def test_a_score_that_equals_one_of_the_source_is_stored_once_and_one_of_the_same_name_twice(tmp_path: Path) -> None:
+    again, other = Score(name="quality", value=0.5), Score(name="quality", value=0.25)
+    directory = written(tmp_path / "run", Result(sample=Sample(id="a", scores=(STORED,)), scores=(again, other, OURS)))
+    rows = query(tmp_path / "run", "select origin, name, value from scores order by value").rows
+    assert rows == [("run", "quality", 0.25), ("source", "quality", 0.5), ("run", "length", 3.0)]
+    (found,) = directory.results()
+    assert found.scores == (other, OURS)

@@ -15,6 +15,7 @@ import pytest
 
 from pantrace.cli import cli, main
 from pseudo_terminal import PANTRACE, ROOT, environment, pantrace, untroubled, watch
+from thorough import quick, thorough
 
 COMMANDS = cli.list_commands(click.Context(cli))
 
@@ -140,7 +141,7 @@ OTHERS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     ),
     "gate-alone": ("gate results", 1, ("demo-profile", "--profile NAME uses another")),
     "error": ("convert examples/opencode --to vertx -o out.json", 2, ("did you mean vertex",)),
-    "torn": ("show torn.json", 2, ("the JSON is cut off at byte 3,000 of 3,000",)),
+    "torn": ("show torn.json", 2, ("the JSON is cut off after 3,000 bytes",)),
 }
 """What else is looked at."""
 
@@ -172,7 +173,7 @@ def words_of(name: str) -> list[str]:
     return [SELECT if word == "SELECT" else word for word in SCREENS[name][0].split()]
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", quick({"eval", "show", "error"}, SCREENS))
 def test_screen(name: str, folder: Path) -> None:
     _, code, expected = SCREENS[name]
     seen = pantrace(*words_of(name), folder=folder)
@@ -204,7 +205,10 @@ for name, words in json.load(open("commands.json")).items():
 END = re.compile(r"==== the end of (\S+) (\S+)")
 
 
-@pytest.mark.parametrize(("columns", "plain"), [(80, True), (120, True), (120, False)])
+@pytest.mark.parametrize(
+    ("columns", "plain"),
+    [(80, True), pytest.param(120, True, marks=thorough), pytest.param(120, False, marks=thorough)],
+)
 def test_screens_of_other_terminals(columns: int, plain: bool, folder: Path) -> None:
     """Without colour, and on a wide screen with and without: the letters are the same as in the files."""
     (folder / "commands.json").write_text(json.dumps({name: words_of(name) for name in SCREENS}))
@@ -251,6 +255,7 @@ def test_help_and_wrong_usage(name: str, capsys: pytest.CaptureFixture[str], mon
     assert capsys.readouterr().err.startswith("error: No such option")
 
 
+@thorough
 @pytest.mark.parametrize("columns", [80, 120])
 def test_the_demo(columns: int, tmp_path: Path) -> None:
     for part in ("demo", "examples"):

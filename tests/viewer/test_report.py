@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from pantrace.cli import cli
 from pantrace.errors import PantraceError
+from pantrace.library.evaluate import evaluate
 from pantrace.model import RunHeader
 from pantrace.viewer import Shown, ShownRun, write_report
 from pantrace.viewer.page import policy, program, style
@@ -359,8 +360,9 @@ def test_markdown_is_short_and_text_stays_text(tmp_path: Path) -> None:
 
 
 def test_the_page_of_a_sample_tells_what_was_spent_on_branches_that_were_given_up() -> None:
+    from pantrace.engine.listing import listed as line_of
     from pantrace.model import Sample, Step, Trajectory, Usage
-    from pantrace.viewer.sample_page import page_of
+    from pantrace.viewer.sample_page import counts_of, page_of
     from pantrace.viewer.shown import ShownSample
 
     def step(name: str, parent: str | None, tokens: int) -> Step:
@@ -371,3 +373,17 @@ def test_the_page_of_a_sample_tells_what_was_spent_on_branches_that_were_given_u
         sample = Sample(id="s", trajectory=Trajectory(steps=steps, leaf=leaf))
         page = page_of(ShownSample(sample), "s", [], [])
         assert (page["spent"] or {}).get("tokens") == spent
+        # The list of samples and the totals of a run count what `show` lists: all that was paid.
+        listed = line_of(sample)
+        counts = counts_of(sample, [])
+        assert (counts["tokens"], counts["cost"]) == (listed.tokens, listed.cost)
+        assert counts["tokens"] == 11_100
+
+
+def test_runs_of_one_plan_are_called_by_their_directories(tmp_path: Path) -> None:
+    for name in ("monday", "friday"):
+        evaluate(EXAMPLES / "inspect", out=tmp_path / name, plan=EXAMPLES / "eval.toml")
+    found = blocks(report(tmp_path / "report.html", tmp_path / "monday", tmp_path / "friday"))["index"]
+    assert [run["name"] for run in found["runs"]] == ["monday", "friday"]
+    sentences = [row["sentence"] for row in found["comparisons"][0]["rows"] if row.get("sentence")]
+    assert sentences and all("friday" in each and "monday" in each and "demo" not in each for each in sentences)

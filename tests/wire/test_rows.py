@@ -49,8 +49,8 @@ def test_a_torn_line_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
     assert rows(path) == (
         [{"a": 1}, {"a": 3}],
         [
-            f"FILE: line 2, column 1: the JSON is cut off at byte 7 of 7 ({UNFINISHED})",
-            f"FILE: line 5, column 5: the JSON is cut off at byte 4 of 4 ({UNFINISHED})",
+            f"FILE: line 2, column 1: the JSON is cut off after 7 bytes ({UNFINISHED})",
+            f"FILE: line 5, column 5: the JSON is cut off after 4 bytes ({UNFINISHED})",
         ],
     )
 

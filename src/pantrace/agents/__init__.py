@@ -8,12 +8,12 @@ from the entry point group `pantrace.agents`: a callable that takes the text aft
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import TypeVar
 
 import msgspec
 
 from pantrace.errors import UsageError
+from pantrace.wire.installed import installed, load_installed
 
 from .agent import Agent, AgentFailed, Answer, Read, Trial
 from .command import Command, CommandOptions
@@ -82,8 +82,8 @@ def agent_of(spec: str, around: Surroundings) -> Agent:
 
         _options(_NoOptions, around)
         return A2a(rest)
-    for point in entry_points(group="pantrace.agents", name=kind):
-        made: Agent = point.load()(rest)
+    if kind in (added := installed("pantrace.agents")):
+        made: Agent = load_installed("agent", kind, added[kind], kind)(rest)
         return made
     # Late: most commands name a known agent, and difflib costs start-up time.
     from difflib import get_close_matches

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pantrace import __version__
-from pantrace.errors import PantraceError
+from pantrace.errors import PantraceError, in_command
 
 GROUPS = {
     "Look": {
@@ -87,7 +87,8 @@ class Lazy(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with in_command():
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise _ReaderGone from None  # click would exit with 1, which means that a gate failed
 
@@ -151,7 +152,8 @@ def main(arguments: list[str] | None = None) -> Any:
             click.echo(f"       `{context.command_path} --help` explains it", err=True)
         sys.exit(2)
     except PantraceError as error:
-        _complain(str(error))
+        with in_command():
+            _complain(str(error))
         sys.exit(error.exit_code)
     except (BrokenPipeError, _ReaderGone):
         # Print nothing more, not even at interpreter exit. The exit code is that of a process killed by SIGPIPE, not

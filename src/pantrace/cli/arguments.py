@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 
     from pantrace.engine.select import Selection
     from pantrace.engine.usual_places import Kept
+
+
+class FiniteRange(click.FloatRange):
+    """A number in a range. Not NaN, which lies in every range because it compares false with both ends."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if not isfinite(found):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return found
 
 
 class Option(click.Option):

@@ -11,7 +11,7 @@ import click
 from pantrace import __version__
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, from_format, keep_inputs, sources
+from .arguments import FiniteRange, as_json, expand, from_format, keep_inputs, sources
 from .output import folded, harmless, print_json, say, table, width_of
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     "--min-labels", type=click.IntRange(1), default=50, show_default=True, help="Minimum number of labelled samples."
 )
 @click.option(
-    "--min-auc", type=click.FloatRange(0, 1), help="Minimum AUC; without it, the whole interval must be above 0.5."
+    "--min-auc", type=FiniteRange(0, 1), help="Minimum AUC; without it, the whole interval must be above 0.5."
 )
-@click.option("--min-kappa", type=click.FloatRange(-1, 1), help="Minimum kappa.")
-@click.option("--min-accuracy", type=click.FloatRange(0, 1), help="Minimum accuracy.")
+@click.option("--min-kappa", type=FiniteRange(-1, 1), help="Minimum kappa.")
+@click.option("--min-accuracy", type=FiniteRange(0, 1), help="Minimum accuracy.")
 @click.option(
     "-o", "--output", "out", metavar="FILE", help="File to write; default for a run directory: calibration.json in it."
 )
@@ -168,7 +168,7 @@ def _tell(found: list[Calibration], details: bool) -> None:
 
 
 def _words(estimate: Estimate | None) -> str:
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     return estimate_words(estimate).rpartition(" n=")[0] or "-"
 
@@ -178,7 +178,7 @@ FEW = 3
 
 
 def _tell_one(found: Calibration, in_full: bool) -> None:
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     if found.bands and in_full:
         table(

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from .answer import LISTED, few, named_reasons, share, verdict
-from .arguments import as_json, expand, from_format, keep_inputs, option, output, selecting, sources, sub_agents
+from .arguments import (
+    FiniteRange,
+    as_json,
+    expand,
+    from_format,
+    keep_inputs,
+    option,
+    output,
+    selecting,
+    sources,
+    sub_agents,
+)
 from .engine_options import engine_options
 from .output import print_json, say, table
 from .progress import progress
@@ -31,7 +42,7 @@ CI_RATE = 0.8
     "--min-pass-rate",
     "min_pass_rate",
     old=("--threshold",),
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     metavar="X",
     help="The share of checks that must pass; all of them if not given.",
 )
@@ -75,8 +86,8 @@ def command(
     pantrace check runs/ --rules my-rules.toml --min-pass-rate 0.9 \\
         --junit check.xml
 
-    Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied or a check could not
-    be run.
+    Exit code: 0 rules kept, 1 rules broken (more than --min-pass-rate allows), 3 no rule applied, a check could not
+    be run or a record could not be read.
     """
     from pathlib import Path
 
@@ -162,8 +173,11 @@ def _tell_verdict(report: CheckReport, counts: dict[str, int], code: int, demand
     told += [f"{failed:,} failed"] if failed else []
     told += [f"{few(errored, 'check')} could not be run"] if errored else []
     told += [f"{counts['not_applicable']:,} did not apply"] if counts["not_applicable"] else []
+    told += [f"{few(len(report.broken), 'record')} could not be read"] if report.broken else []
     # 100 % is the default, and need not be said.
-    must = "" if demanded == 1 or not applied else f"; at least {demanded * 100:.4g} % must pass"
+    from pantrace.policy.share import must_words
+
+    must = "" if demanded == 1 or not applied else f"; {must_words(demanded)}"
     verdict(f"{head}: {', '.join(told)}{must}.", {0: True, 1: False, 3: None}[code])
 
 

@@ -185,7 +185,7 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
         method = each.difference.method if each.difference else "none"
         notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
-            notes.append(f"{each.left_out} scores are not numbers and were left out")
+            notes.append(f"{few(each.left_out, 'score')} without a number, left out")
         of = f" ({' against '.join(reversed(each.runs))})" if len(found.runs) > 2 else ""
         sentence(f"{each.metric}{of}: {'; '.join(notes)}")
     for (one, two), (first, second) in only.items():
@@ -228,7 +228,7 @@ def _rows(
 ) -> tuple[list[str], list[list[str]]]:
     """The table; if brief, means have no intervals, because only that of the difference counts."""
     from pantrace.engine.compare_words import difference_words, size_words
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     several = len(found.runs) > 2
     means = ["run", "mean", "against", "its mean"] if several else list(found.runs)
@@ -237,14 +237,14 @@ def _rows(
     rows = []
     for each in found.comparisons if shown is None else shown:
         one, two = estimate_words(each.first, each.unit), estimate_words(each.second, each.unit)
-        words = difference_words(each)
+        words, common = difference_words(each), f"{each.common:,}"
         if briefly:
             one, two = one.partition(" [")[0].partition(" n=")[0], two.partition(" [")[0].partition(" n=")[0]
         rows.append(
             [
                 short_name(each.metric) if briefly else each.metric,
                 *([each.runs[1], two, each.runs[0], one] if several else [one, two]),
-                *([words.rpartition(" n=")[0] or words, words.rpartition(" n=")[2]] if briefly else [words]),
+                *([words.rpartition(" n=")[0] or words, common] if briefly else [words]),
                 "" if each.p_adjusted is None else f"{each.p_adjusted:.3g}",
                 "" if each.wins is None else f"{each.wins}/{each.losses}/{each.ties}",
                 "" if each.detectable is None else f"±{size_words(each, each.detectable)}",
@@ -277,7 +277,7 @@ def _flip(flip: Flip) -> list[str]:
 
 def _tell_history(found: History) -> None:
     from pantrace.engine.compare_words import difference_words
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
     from pantrace.wire.times import time_text
 
     dated = any(point.created is not None for each in found.trends for point in each.points)

@@ -32,20 +32,27 @@ def in_front(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def headline(found: Sequence[Comparison]) -> list[Comparison]:
-    """What always gets a sentence: the primary measure of each pair of runs, or else what stands first there."""
+    """What always gets a sentence: the primary measure of each pair of runs, or else what stands first there. What only
+    one run has is no answer; it is among the gaps."""
     first: dict[tuple[str, str], Comparison] = {}
-    for each in sorted(found, key=lambda each: (not each.primary, each.verdict == "no change")):
+    for each in sorted(
+        found, key=lambda each: (not each.primary, each.difference is None, each.verdict == "no change")
+    ):
         first.setdefault(each.runs, each)
     return list(first.values())
 
 
+def _rank(each: Comparison) -> tuple[bool, bool, bool]:
+    return not each.primary, each.difference is None, each.verdict == "no change"
+
+
 def gaps_briefly(found: Sequence[Comparison]) -> list[str]:
     """Cases that have a number in only one of two runs: by runs and counts, with the metrics."""
-    from pantrace.engine.compare_notes import notes_of_gaps
+    from pantrace.engine.compare_words import gaps_of
 
     alike: dict[tuple[str, ...], list[str]] = {}
     for each in found:
-        if gaps := notes_of_gaps(each.runs, (each.without_first, each.without_second), each.common):
+        if gaps := gaps_of(each):
             alike.setdefault(gaps, []).append(short_name(each.metric))
     return [f"{'; '.join(gaps)}: {_listed(names)}. Those cases are left out." for gaps, names in alike.items()]
 

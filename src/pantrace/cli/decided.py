@@ -22,6 +22,7 @@ _GATE = {0: "Passed", 1: "Failed", 3: "Could not decide, which is not a pass"}
 def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str) -> None:
     """Print the first sentence; with the exit code of a gate, its verdict."""
     from pantrace.engine.decided_words import decision_words, rate_words, why_none_decided
+    from pantrace.policy.share import must_words
 
     decisions = summary.decisions
     # No profile is the usual state of a first run: say what to do next instead of "failed".
@@ -44,7 +45,7 @@ def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str) 
         unread = summary.denominator.refused
         also = f"; {few(unread, 'record')} could not be read, so not decided" if unread else ""
         # At a rate of 1 the counts say everything.
-        must = (rate_words(summary), f"at least {rate * 100:.4g} % must pass") if rate != 1 else ()
+        must = (rate_words(summary), must_words(rate)) if rate != 1 else ()
         words = "; ".join(filter(None, (f"{words}{also}", *must)))
         verdict(f"{_GATE[code]}: {words}.", {0: True, 1: False, 3: None}[code])
     else:
@@ -81,7 +82,7 @@ def tell_numbers(
     from pantrace.engine.denominator import denominator_words
     from pantrace.engine.reports import repeats
 
-    chosen = [each for each in summary.metrics if each.headline and _is_named(each.metric, only)]
+    chosen = [each for each in summary.metrics if _is_shown(each, only)]
     if numbers := [each for each in chosen if each.scored]:
         click.echo()
         _table(numbers, summary.samples)
@@ -111,14 +112,20 @@ def _tell_groups(summary: EvalSummary, by: str) -> None:
 
         close = get_close_matches(by, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"samples can be grouped by {', '.join(known) or 'nothing'}"
-        raise UsageError(f"--by {by!r}: no sample has such a label; {hint}")
+        raise UsageError(f"--by {by!r}: no sample has such a label, or all have the same value; {hint}")
     rows = [each for each in summary.groups if each.group and each.group.partition("=")[0] == by and each.headline]
     click.echo()
     _table([each for each in rows if each.estimate is not None], None, by)
 
 
-def _is_named(address: str, only: Collection[str] | None) -> bool:
-    return only is None or address in only or address.partition(".")[0] in only
+def _is_shown(found: MetricSummary, only: Collection[str] | None) -> bool:
+    """Whether a measure has a row: the main ones, or what a profile names, also by a short name such as `tokens`."""
+    if only is None:
+        return found.headline
+    from pantrace.metrics import full_address
+
+    named = {*only, *map(full_address, only)}
+    return found.metric in named or (found.headline and found.metric.partition(".")[0] in named)
 
 
 def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = None) -> None:
@@ -142,7 +149,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
 
 def estimate_cells(each: MetricSummary) -> tuple[str, str]:
     """The mean and its interval, for two columns."""
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     words = estimate_words(each.estimate, each.unit, scored=each.estimate.n if each.estimate else None)
     mean, bracket, interval = words.partition(" [")

@@ -9,7 +9,7 @@ import click
 from pantrace.errors import UsageError
 from pantrace.wire.plural import few
 
-from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources
+from .arguments import FiniteRange, as_json, expand, from_format, keep_inputs, output, selecting, sources
 from .output import console, harmless, print_json, say, table
 from .progress import progress
 
@@ -58,9 +58,7 @@ ERRORS = 3
 @click.option("--cache", metavar="FILE", help="File that stores replies; by default in the user's cache folder.")
 @click.option("--replay", is_flag=True, help="Answer from the cache only.")
 @click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop after N calls.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply."
-)
+@click.option("--timeout", type=FiniteRange(min=0.1), default=120.0, show_default=True, help="Seconds for a reply.")
 @click.option("--retries", type=click.IntRange(0, 20), default=4, show_default=True, help="Number of retries.")
 @click.option("--no-redact", is_flag=True, help="Send texts unchanged, including secrets.")
 @click.option("--dry-run", is_flag=True, help="Show what a judge would be asked; ask nothing.")
@@ -210,9 +208,10 @@ def _print_table(found: Diagnosis) -> None:
     from pantrace.diagnosis import waste_words
 
     click.echo()
+    shares = [f"{100 * each.share:.0f} %" for each in found.groups]
     rows = [
-        [str(number), each.title, f"{each.samples:,}", f"{each.share:.0%}", f"{each.passed:,}", waste_words(each.waste)]
-        for number, each in enumerate(found.groups, 1)
+        [str(number), each.title, f"{each.samples:,}", share, f"{each.passed:,}", waste_words(each.waste)]
+        for number, (each, share) in enumerate(zip(found.groups, shares, strict=True), 1)
     ]
     columns = ["#", "cause", "failed", "share", "in passed", "spent after"]
     table(columns, rows, right=("#", "failed", "share", "in passed", "spent after"), spare=("share", "in passed"))

@@ -11,6 +11,7 @@ import click
 
 from .answer import few
 from .arguments import (
+    FiniteRange,
     as_json,
     calibration_files,
     expand,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pantrace.engine.intake import Done
     from pantrace.engine.select import Selection
     from pantrace.engine.summary import EvalSummary
+    from pantrace.library.gate import Gate
     from pantrace.library.results import Results
 
 
@@ -52,16 +54,14 @@ if TYPE_CHECKING:
 @click.option("--cache", metavar="FILE", help="File that stores the judges' replies; by default in the user's cache.")
 @click.option("--replay", is_flag=True, help="Judge from the cache only.")
 @click.option("--budget-tokens", type=click.IntRange(min=1), metavar="N", help="Stop judging after N tokens.")
-@click.option(
-    "--budget-usd", type=click.FloatRange(min=0, min_open=True), metavar="X", help="Stop judging at this cost."
-)
+@click.option("--budget-usd", type=FiniteRange(min=0, min_open=True), metavar="X", help="Stop judging at this cost.")
 @click.option("--budget-calls", type=click.IntRange(min=1), metavar="N", help="Stop judging after N questions.")
 @click.option("--no-redact", is_flag=True, help="Send texts to judges unchanged, including secrets.")
 @calibration_files
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
 @click.option(
     "--min-pass-rate",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     metavar="X",
     help="With --gate: the share of cases that must pass, repeats averaged. Default: the plan's, or 1.",
 )
@@ -194,7 +194,6 @@ def tell_evaluation(
     as_json: bool = False,
 ) -> int:
     """Write the files that were asked for and print the answer; gives the exit code of the gate."""
-    from pantrace.engine.decided_words import decision_words
     from pantrace.engine.rule_warnings import warnings_of_run
 
     from .compare import tell_comparisons
@@ -204,11 +203,12 @@ def tell_evaluation(
     out = results.path
     summary = results.summary
     decided = results.as_planned(summary, min_pass_rate=min_pass_rate) if gating else None
-    sides = write_files(out, summary, files, decided.sentence if decided is not None else "")
+    sides = write_files(out, summary, files, decided)
     if as_json:
-        print_json(results.to_dict(summary))
+        verdict = {"gate": decided.verdict()} if decided is not None else {}
+        print_json({**results.to_dict(summary), **verdict})
         if decided is not None:
-            say(f"{'passed' if decided else 'not passed'}: {decision_words(summary.decisions)}")
+            say(decided.sentence)
     else:
         code = decided.exit_code if decided is not None else None
         tell_verdict(summary, code, decided.min_pass_rate if decided is not None else 1.0, str(out))
@@ -231,7 +231,7 @@ def tell_evaluation(
     return decided.exit_code
 
 
-def write_files(out: Path, summary: EvalSummary, files: Files, gate: str) -> Comparisons | None:
+def write_files(out: Path, summary: EvalSummary, files: Files, gate: Gate | None) -> Comparisons | None:
     """The files that were asked for; gives the two sides of cases that have two, compared."""
     from pathlib import Path
 
@@ -302,7 +302,7 @@ def write_reports(
     junit: str | None,
     markdown: str | None,
     *,
-    gate: str = "",
+    gate: Gate | None = None,
     more: str = "",
 ) -> None:
     """The files that were asked for, before any exit."""
@@ -311,10 +311,11 @@ def write_reports(
     from pantrace.engine.reports import as_junit, as_markdown, decided_samples
     from pantrace.wire.output import writing
 
+    told, passed = (gate.sentence, gate.passed) if gate is not None else ("", None)
     if junit:
         with writing(Path(junit)) as file:
-            file.write(as_junit(out, summary, gate))
+            file.write(as_junit(out, summary, told, passed))
     if markdown:
         with writing(Path(markdown)) as file:
-            page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, summary.profiles), gate)
+            page = as_markdown(summary, f"Evaluation of {out.name}", decided_samples(out, summary.profiles), told)
             file.write("\n".join(filter(None, (page, more))).encode())

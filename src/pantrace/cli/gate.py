@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .arguments import as_json, calibration_files, keep_inputs, metric_names, run_directory, verbose
+from .arguments import FiniteRange, as_json, calibration_files, keep_inputs, metric_names, run_directory, verbose
 from .complete import complete_profiles
 from .output import print_json, say
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--cluster", metavar="NAME", help="With --baseline: cases that belong together, as in `compare`.")
 @click.option(
     "--min-pass-rate",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     metavar="X",
     help="The share of cases that must pass, repeats averaged (default: as the plan says, otherwise 1).",
 )
@@ -87,6 +87,7 @@ def command(
     from pantrace.store import is_run_directory
 
     from .compare import tell_comparisons
+    from .eval import write_reports
 
     run = run_directory(directory)
     if not is_run_directory(run):
@@ -94,8 +95,15 @@ def command(
     if baseline is None and (margins or metrics or cluster):
         raise UsageError("--margin, --metric and --cluster need --baseline DIR")
     # These options are about decisions, which a comparison alone does not make: they would be silently ignored.
-    if profile is None and baseline is not None and (junit or markdown or report or calibrations or complete):
-        raise UsageError("with --baseline, --junit, --markdown, --report, --calibration and --complete need --profile")
+    if (
+        profile is None
+        and baseline is not None
+        and (junit or markdown or report or calibrations or complete or min_pass_rate is not None)
+    ):
+        raise UsageError(
+            "with --baseline, --junit, --markdown, --report, --calibration, --complete and --min-pass-rate need "
+            "--profile"
+        )
     keep_inputs([directory], beside=[profile, baseline, *calibrations], recordings=[report], others=[junit, markdown])
     # First, before anything is decided: a baseline that cannot be compared is an error, not a decision.
     against = None
@@ -114,14 +122,17 @@ def command(
                 "(--baseline DIR), or both; "
                 f"built-in profiles are {', '.join(profile_names())} (`pantrace profiles`)"
             )
+    found = decided if against is None else against if decided is None else both(decided, against)
+    assert found is not None
     if decided is not None:
-        _tell_decided(decided, directory, junit, markdown, report, verbose=verbose, as_json=as_json)
+        assert decided.summary is not None
+        # The files have the whole verdict, that against the baseline included.
+        write_reports(run, decided.summary, junit, markdown, gate=found)
+        _tell_decided(decided, directory, report, verbose=verbose, as_json=as_json)
     if against is not None:
         if against.baseline is not None and not as_json:
             tell_comparisons(against.baseline)
         say(against.sentence)
-    found = decided if against is None else against if decided is None else both(decided, against)
-    assert found is not None
     # The verdict still goes to stderr, where a build log shows it.
     if as_json:
         print_json(found.to_dict())
@@ -131,26 +142,22 @@ def command(
 def _tell_decided(
     decided: Gate,
     directory: str,
-    junit: str | None,
-    markdown: str | None,
     report: str | None,
     *,
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Write the requested files, and print the answer."""
+    """Write the requested report, and print the answer."""
     from pathlib import Path
 
-    from pantrace.engine.decided_words import decision_words
     from pantrace.engine.reports import write_explain_report
     from pantrace.library.gate import planned_gate
+    from pantrace.policy.share import must_words
 
     from .decided import tell_doubts, tell_failures, tell_numbers, tell_verdict
-    from .eval import write_reports
 
     out, summary, chosen = run_directory(directory), decided.summary, decided.profile
     assert summary is not None
-    write_reports(out, summary, junit, markdown, gate=decided.sentence)
     if report:
         write_explain_report(out, Path(report), summary.profiles)
     if chosen is None:
@@ -160,9 +167,10 @@ def _tell_decided(
     planned = planned_gate(out)
     # The rate is in the verdict; this says where it comes from.
     if planned.min_pass_rate == decided.min_pass_rate != 1:
-        say(f"At least {planned.min_pass_rate * 100:.4g} % must pass, as the plan says; --min-pass-rate X changes it.")
+        told = must_words(planned.min_pass_rate)
+        say(f"{told[0].upper()}{told[1:]}, as the plan says; --min-pass-rate X changes it.")
     if as_json:
-        say(f"{'passed' if decided else 'not passed'}: {decision_words(summary.decisions)}")
+        say(decided.sentence)
     else:
         tell_verdict(summary, decided.exit_code, decided.min_pass_rate, directory)
         tell_failures(summary, out, verbose)

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pantrace.engine.reduce import Total
     from pantrace.engine.select import Selection
     from pantrace.library.measure import Measuring
-    from pantrace.model import Sample
     from pantrace.stats.moments import Moments
 
 GUI = "gui"
@@ -114,7 +113,6 @@ def command(
     from time import time
 
     from pantrace.engine.executor import ONE_PROCESS
-    from pantrace.engine.fields import grouping
     from pantrace.library.measure import measuring
 
     from .gui_evaluation import evaluation_options, write_evaluation
@@ -131,7 +129,6 @@ def command(
     if (mode := getattr(given, "dsl_mode", None)) is not None:
         settings = (*settings, f"{GUI}.dsl_mode={mode}")  # the file must state the mode that was measured
     begun = time()
-    group = grouping(by) if by is not None else None
     found = measuring(
         expand(sources),
         metrics=metrics,
@@ -154,13 +151,12 @@ def command(
     if kind == "openadapt-eval" and GUI not in [check.name for check, _ in found.checks]:
         raise UsageError(f"--format openadapt-eval holds the metrics of GUI agents: measure {GUI}, too")
     with progress("sample", total=chosen.limit, printing=out is None and kind != "table") as count:
-        grouped = _Grouped(found, group, count)
         if given is not None:
             assert out is not None
             gui = [each for each in found.checks if each[0].name == GUI]
-            tell = write_evaluation(grouped.rows(), out, gui, found.run, given, begun)
+            tell = write_evaluation(found.rows(count), out, gui, found.run, given, begun)
         else:
-            tell = _write(grouped, kind, out, _Shape(per, by, verbose))
+            tell = _write(found, found.rows(count), kind, out, _Shape(per, by, verbose))
     tell()
     for told in found.remarks():
         say(told)
@@ -200,53 +196,35 @@ class _Shape:
     verbose: bool
 
 
-@dataclass
-class _Grouped:
-    """The measured rows, and the group of the current sample."""
-
-    measuring: Measuring
-    group: Callable[[Sample], str] | None
-    count: Callable[[Sample], None]
-    current: str = ""
-
-    def rows(self) -> Iterator[Row]:
-        return self.measuring.rows(self._begin)
-
-    def _begin(self, sample: Sample) -> None:
-        self.count(sample)
-        self.current = self.group(sample) if self.group is not None else ""
-
-
-def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Callable[[], None]:
+def _write(measuring: Measuring, rows: Iterator[Row], kind: str, out: str | None, shape: _Shape) -> Callable[[], None]:
     """Measure and write all rows; returns a function that prints the rest once the progress line is gone."""
     from pathlib import Path
 
-    from pantrace.engine.measure import Row, only_measures
+    from pantrace.engine.measure import COLUMNS, only_measures
     from pantrace.engine.overview import Overview
     from pantrace.engine.tables import encode_table, write_table
 
-    measuring = grouped.measuring
-    checks, wanted, rows = measuring.checks, tuple(measuring.wanted), grouped.rows()
+    checks, wanted = measuring.checks, tuple(measuring.wanted)
     if kind == "table" and shape.per is not None:
         from .measured_rows import tell_rows
 
-        return tell_rows(rows, wanted, shape.per, checks)
+        return tell_rows(rows, wanted, shape.per, checks, shape.by)
     if kind == "table":
         groups = measuring.groups
         for each in rows:
             # Stored results of a subset would count the same samples twice.
             if not each.details.get("labels"):
-                if (overview := groups.get(grouped.current)) is None:
+                if (overview := groups.get(each.group)) is None:
                     # Not `setdefault`: making an overview of all metrics costs more than adding a row to one.
-                    overview = groups[grouped.current] = Overview(checks)
+                    overview = groups[each.group] = Overview(checks)
                 overview.add(each)
         return lambda: _print_tables(groups, wanted, measuring.samples, shape)
-    columns: Sequence[str] = Row.__struct_fields__
+    columns: Sequence[str] = (*COLUMNS, *(["group"] if shape.by else []))
     rows = only_measures(rows, wanted) if wanted else rows
     if kind == "csv" and shape.per is not None:
         from .measured_rows import wide
 
-        columns, rows = wide(rows, shape.per)  # type: ignore[assignment]
+        columns, rows = wide(rows, shape.per, grouped=shape.by is not None)  # type: ignore[assignment]
     if out is not None:
         written = write_table(rows, Path(out), kind, columns)  # type: ignore[arg-type]
         return lambda: say(f"Wrote {few(written, 'row')} to {out}.")
@@ -255,7 +233,7 @@ def _write(grouped: _Grouped, kind: str, out: str | None, shape: _Shape) -> Call
     return lambda: None
 
 
-def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples: int, shape: _Shape) -> None:
+def _print_tables(groups: dict[str | None, Overview], wanted: tuple[str, ...], samples: int, shape: _Shape) -> None:
     if not samples and not groups:
         return
     sentence(f"{few(samples, 'sample')} measured.")
@@ -272,9 +250,11 @@ def _print_tables(groups: dict[str, Overview], wanted: tuple[str, ...], samples:
                 absent.setdefault(line.measure, (line.main_reason, bool(line.unscored and not line.not_applicable)))
             else:
                 absent[line.measure] = ("", False)
-                rows.append([*([group] if shape.by else []), *_cells(line, moments, total, samples, shape.by is None)])
+                rows.append(
+                    [*([group or ""] if shape.by else []), *_cells(line, moments, total, samples, shape.by is None)]
+                )
         if shape.by and len(rows) == before:
-            rows.append([group, "no value", "", "", "", "0", ""])  # a group must not disappear if nothing applies
+            rows.append([group or "", "no value", "", "", "", "0", ""])  # a group must not disappear if nothing applies
     if not any(row[-2] != "0" for row in rows):
         rows = [row for row in rows if not shape.by]
     columns = [*([shape.by] if shape.by else []), "metric", "mean", "min", "max", "samples", "all together"]

@@ -21,18 +21,24 @@ USUAL = (
 """The default columns: a screen has no room for all."""
 
 
-def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: list[Chosen]) -> Callable[[], None]:
+def tell_rows(
+    rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: list[Chosen], by: str | None
+) -> Callable[[], None]:
     """Collect the numbers; returns a function that prints them once the progress line is gone."""
     from pantrace.metrics import full_address
     from pantrace.model import in_words
 
     units = {each.address: each.unit for metric, _ in checks for each in metric.measures}
     addresses = [*_columns(wanted, full_address, units)]
-    found: dict[tuple[str, int | None, int | None], dict[str, str]] = {}
+    found: dict[tuple[str | None, str, int | None, int | None], dict[str, str]] = {}
+    groups: dict[tuple[str | None, str, int | None, int | None], str] = {}
     for row in rows:
         if row.sample is None:
             continue
-        cells = found.setdefault((row.sample, row.epoch, row.turn), {})
+        # Samples of two runs may have the same id.
+        key = row.run, row.sample, row.epoch, row.turn
+        cells = found.setdefault(key, {})
+        groups[key] = row.group or ""
         for name, number in {
             **{f"{row.metric}.{key}": value for key, value in row.values.items()},
             row.metric: row.value,
@@ -42,22 +48,25 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
 
     def tell() -> None:
         # Other units stay with their numbers, because headings have no room for them.
-        with_epoch = any(epoch is not None for _, epoch, _ in found)
+        with_epoch = any(epoch is not None for _, _, epoch, _ in found)
+        with_run = len({(run, sample) for run, sample, _, _ in found}) > len({sample for _, sample, _, _ in found})
         used = [name for name in addresses if any(name in cells for cells in found.values())]
-        columns = ["sample", *(["epoch"] if with_epoch else []), *(["turn"] if per == "turn" else [])]
+        columns = [*(["run"] if with_run else []), "sample", *(["epoch"] if with_epoch else [])]
+        columns += [*(["turn"] if per == "turn" else []), *([by] if by is not None else [])]
         lines = [
             [
+                *([run or ""] if with_run else []),
                 sample,
                 *([str(epoch or "")] if with_epoch else []),
                 *([str(turn or "")] if per == "turn" else []),
+                *([groups[run, sample, epoch, turn]] if by is not None else []),
                 *(cells.get(name, "") for name in used),
             ]
-            for (sample, epoch, turn), cells in found.items()
+            for (run, sample, epoch, turn), cells in found.items()
         ]
         heads = [short_name(name).rpartition(".")[2].replace("_", " ") for name in used]
-        sentence(
-            f"{few(len({sample for sample, _, _ in found}), 'sample')} measured{', by turn' if per == 'turn' else ''}."
-        )
+        count = len({(run, sample) for run, sample, _, _ in found})
+        sentence(f"{few(count, 'sample')} measured{', by turn' if per == 'turn' else ''}.")
         if lines:
             # From the right, so that the first measure that the user named stays.
             table([*columns, *heads], lines, right=("epoch", "turn", *heads), spare=tuple(reversed(heads[1:])))
@@ -67,11 +76,11 @@ def tell_rows(rows: Iterator[Row], wanted: tuple[str, ...], per: str, checks: li
     return tell
 
 
-def wide(rows: Iterable[Row], per: str) -> tuple[list[str], list[dict[str, object]]]:
+def wide(rows: Iterable[Row], per: str, *, grouped: bool = False) -> tuple[list[str], list[dict[str, object]]]:
     """One row for each sample or turn and one column for each number, like a spreadsheet, with columns in the order of
     their first number. A metric without a number leaves its cells empty; the long form (JSON, Parquet) says why."""
     found: dict[tuple[object, ...], dict[str, object]] = {}
-    columns = ["run", "sample", "epoch", *(["turn"] if per == "turn" else []), "case"]
+    columns = ["run", "sample", "epoch", *(["turn"] if per == "turn" else []), "case", *(["group"] if grouped else [])]
     names: dict[str, None] = {}
     for row in rows:
         if row.sample is None:

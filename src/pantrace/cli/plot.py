@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .arguments import as_json, expand, from_format, keep_inputs, metric_names, output, sources
+from .arguments import FiniteRange, as_json, expand, from_format, keep_inputs, metric_names, output, sources
 from .output import print_json, say
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ KINDS = ("png", "svg", "pdf", "html", "vl.json")
     help="For paired: cases that belong together: task, scenario, agent or a label's name, as in `compare`.",
 )
 @click.option("--title", metavar="TEXT", help="Title, instead of the default one.")
-@click.option("--width", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Width of the whole picture.")
-@click.option("--height", type=click.FloatRange(50, 20_000), metavar="POINTS", help="Height of the whole picture.")
+@click.option("--width", type=FiniteRange(50, 20_000), metavar="POINTS", help="Width of the whole picture.")
+@click.option("--height", type=FiniteRange(50, 20_000), metavar="POINTS", help="Height of the whole picture.")
 @click.option(
     "--dpi",
     type=click.IntRange(36, 1200),

@@ -8,7 +8,7 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json
+from .arguments import FiniteRange, as_json
 from .output import print_json, put, table
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def _number(text: str | None) -> float | None:
     "--correlation", type=float, default=0.9, show_default=True, help="Correlation of the cases' means, with one --run."
 )
 @click.option("--samples-per-case", type=click.IntRange(min=1), default=1, show_default=True, metavar="K")
-@click.option("--case-cost", type=click.FloatRange(0), default=0.0, metavar="X", help="What one more case costs.")
+@click.option("--case-cost", type=FiniteRange(0), default=0.0, metavar="X", help="What one more case costs.")
 @click.option(
-    "--trial-cost", type=click.FloatRange(0), default=1.0, show_default=True, metavar="X", help="What one trial costs."
+    "--trial-cost", type=FiniteRange(0), default=1.0, show_default=True, metavar="X", help="What one trial costs."
 )
-@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
-@click.option("--power", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8, show_default=True)
+@click.option("--alpha", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True)
+@click.option("--power", type=FiniteRange(0, 1, min_open=True, max_open=True), default=0.8, show_default=True)
 @as_json
 def command(
     delta: str | None,

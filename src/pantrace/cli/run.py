@@ -11,7 +11,7 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, keep_inputs, selecting, size, within_limits
+from .arguments import FiniteRange, as_json, expand, keep_inputs, selecting, size, within_limits
 from .output import print_json, say
 from .progress import progress
 from .ran import Spent, tell_ran, tell_unanswered
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 @click.option("--gate", is_flag=True, help="Exit 1 if a sample fails, 3 if one could not be decided.")
 @click.option("--trials", type=click.IntRange(1, 10_000), metavar="N", help="Run each case N times (1).")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Trials at the same time (1).")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds a trial may take (600).")
+@click.option("--timeout", type=FiniteRange(0, min_open=True), metavar="S", help="Seconds a trial may take (600).")
 @click.option("--max-output", type=size, metavar="SIZE", help="How much an agent may print in a trial (50MB).")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), metavar="N", help="Start at most N trials a minute.")
+@click.option("--rate", type=FiniteRange(0, min_open=True), metavar="N", help="Start at most N trials a minute.")
 @click.option("--retries", type=click.IntRange(0, 10), metavar="N", help="Ask again if the agent was not reached (2).")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="An option of the agent.")
 @click.option("--base-url", metavar="URL", help="Server of an openai: or openai-responses: agent.")
@@ -58,14 +58,12 @@ if TYPE_CHECKING:
 @click.option(
     "--max-turns", type=click.IntRange(1), metavar="N", help="Maximum number of turns of a simulated user (10)."
 )
-@click.option(
-    "--budget-usd", type=click.FloatRange(0, min_open=True), metavar="X", help="Start no trial beyond this cost."
-)
+@click.option("--budget-usd", type=FiniteRange(0, min_open=True), metavar="X", help="Start no trial beyond this cost.")
 @click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Start no trial after N tokens.")
 @click.option("--budget-calls", type=click.IntRange(1), metavar="N", help="Start no trial after N model calls.")
 @click.option("--budget-trials", type=click.IntRange(1), metavar="N", help="Start no more than N trials.")
 @click.option(
-    "--budget-minutes", type=click.FloatRange(0, min_open=True), metavar="N", help="Start no trial after N minutes."
+    "--budget-minutes", type=FiniteRange(0, min_open=True), metavar="N", help="Start no trial after N minutes."
 )
 @click.option("--junit", metavar="FILE", help="Write the decisions as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write the result as Markdown.")
@@ -241,7 +239,7 @@ def _tell_results(found: RunResult, files: Files, gate: bool, as_json: bool) -> 
         if as_json:
             # The numbers are in the JSON document that was printed already.
             decided = each.gate() if gate else None
-            write_files(each.path, each.summary, files, decided.sentence if decided is not None else "")
+            write_files(each.path, each.summary, files, decided)
             codes.append(decided.exit_code if decided is not None else 0)
         else:
             codes.append(tell_evaluation(each, files, gate, None, None))

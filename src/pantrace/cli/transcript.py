@@ -74,7 +74,7 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
 def _grand_total(sample: Sample, trajectory: Trajectory, out: Console) -> None:
     """Print tokens and cost of the main thread with all sub-agents, and of everything that was spent."""
     score = token_usage.score(sample)
-    total = usage_total(trajectory, children=True)
+    total = usage_total(trajectory)
     others = sum(1 for _ in agent_trajectories(trajectory)) - 1
     # Without sub-agents it would repeat the line above it.
     if others and total is not None:
@@ -125,7 +125,7 @@ def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, f
                 _step(step, numbers[id(step)], out, full, indent)
     if trajectory.response is not None:
         _block(out, f"\n{indent}response as stated: ", trajectory.response, "", full)
-    total = usage_total(trajectory)
+    total = usage_total(trajectory, children=False)
     if total is not None:
         out.print(Line(f"\n{indent}total: {usage_words(total)}", style="dim"))
     _aside(trajectory, out, indent)

@@ -68,12 +68,14 @@ class CheckReport(Tabular):
 
     @property
     def passed(self) -> bool | None:
-        """Whether enough checks passed; None if none applied, or if one could not be evaluated."""
+        """Whether enough checks passed; None if none applied, or if one could not be evaluated or a record not read."""
         # A gate fails closed: a rule that crashed is not a pass.
         rate = self.pass_rate(self.scores)
         if rate is None or self.count(self.scores)["errored"]:
             return None
-        return rate >= self.min_pass_rate
+        if rate < self.min_pass_rate:
+            return False
+        return None if self.broken else True
 
     def unknown_tools(self) -> list[str]:
         """Tool names in the rules that no recording has: perhaps misspelt. Empty if there are no recordings."""
@@ -176,6 +178,8 @@ def as_json(report: CheckReport) -> dict[str, Any]:
             "total_not_applicable": total["not_applicable"],
             "total_errored": total["errored"],
             "pass_rate": report.pass_rate(report.scores),
+            "passed": report.passed,
+            "records_refused": len(report.broken),
         },
         "checks_by_id": {
             name: {**report.count(scores), "name": _title(scores[0]), "pass_rate": report.pass_rate(scores)}
@@ -229,9 +233,9 @@ def as_junit(report: CheckReport) -> bytes:
     root = ElementTree.Element(
         "testsuites",
         name="pantrace check",
-        tests=str(len(report.scores)),
+        tests=str(len(report.scores) + len(report.broken)),
         failures=str(total["failed"]),
-        errors=str(total["errored"]),
+        errors=str(total["errored"] + len(report.broken)),
         skipped=str(total["not_applicable"]),
     )
     # CI systems publish these files, and explanations can quote secrets from a recording.
@@ -255,6 +259,14 @@ def as_junit(report: CheckReport) -> bytes:
             kind = {"failed": "failure", "errored": "error", "not_applicable": "skipped"}.get(report.verdict(score))
             if kind:
                 ElementTree.SubElement(case, kind, message=xml_text(redactor.text(score.explanation or "")[0]))
+    if refused := [redactor.text(str(each))[0] for each in report.broken]:
+        number = str(len(refused))
+        suite = ElementTree.SubElement(
+            root, "testsuite", name="not read", tests=number, failures="0", errors=number, skipped="0"
+        )
+        for told in refused:
+            case = ElementTree.SubElement(suite, "testcase", classname="not read", name=xml_text(told))
+            ElementTree.SubElement(case, "error", message=xml_text(told))
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"

@@ -159,6 +159,7 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
     else:
         found = difference_of_sides(one, two, binary, (first.clusters, second.clusters), scale)
     warned = () if found.estimate is None else _notes_of_tasks(one, two, first, second)
+    gaps = notes_of_gaps((first.name, second.name), without, only, len(common))
     # Yes or no without any scale: a pass is taken to be good, as in pass rates.
     better = first.better.get(metric) or ("higher" if binary and scale is None else None)
     flips = _flips(one, two, better) if common and found.estimate is not None else ()
@@ -185,7 +186,7 @@ def _compare(metric: str, first: Side, second: Side) -> tuple[Comparison, Differ
         better=better,
         unit=first.units.get(metric),
         flips=flips,
-        notes=(*found.notes, *warned, *notes_of_gaps((first.name, second.name), without, len(common))),
+        notes=(*found.notes, *warned, *gaps),
     )
     return comparison, found
 
@@ -271,9 +272,9 @@ def with_verdict(found: Comparison, p: float | None, margin: float | None) -> Co
         if verdict in ("better", "equivalent") or (
             found.better is not None and margin is not None and worst >= allowed
         ):
-            # If numbers are missing, the second run may have failed exactly there.
-            no_worse = None if found.without_second else True
+            # Where the second run has no number it may have failed, and other cases may be easier ones.
+            no_worse = None if found.only_first else True
         elif verdict == "worse" and best < allowed:
-            no_worse = False
+            no_worse = None if found.of_other_cases else False
     decided = replace(found, p_adjusted=p, verdict=verdict, margin=margin, no_worse=no_worse)
     return replace(decided, sentence=sentence_of(decided))

@@ -107,10 +107,17 @@ def notes_of_tasks(sides: Sequence[Sequence[float]], tasks: Sequence[Sequence[Ha
     return (f"cases of one task are alike, so up to {alarms:.0%} false alarms: --cluster task accounts for that",)
 
 
-def notes_of_gaps(names: tuple[str, str], without: tuple[int, int], common: int) -> tuple[str, ...]:
-    """Cases that are left out although both runs have them, because one run has no number there."""
+def notes_of_gaps(
+    names: tuple[str, str], without: tuple[int, int], only: tuple[int, int], common: int
+) -> tuple[str, ...]:
+    """Cases that are left out: those of both runs in which one has no number, and those that the second run lacks,
+    which may be its failures. If no case is common, nothing is left out."""
     gaps = zip(names, reversed(names), without, strict=True)
-    return tuple(gap_words(name, other, count, common) for name, other, count in gaps if count)
+    told = [gap_words(name, other, count, common) for name, other, count in gaps if count]
+    lacking = only[0] - without[1]
+    if common and lacking:
+        told.append(f"{names[1]} lacks {lacking:,} of {_counted(only[0] + common, 'case')} of {names[0]}")
+    return tuple(told)
 
 
 def gap_words(name: str, other: str, count: int, common: int) -> str:

@@ -46,11 +46,12 @@ class Comparison(Record, frozen=True, kw_only=True):
     ties: int | None = None
     common: int
     only_first: int
+    """Cases in which only the first run has a number. If there are any, it is not known that the second is no worse."""
     only_second: int
     without_first: int = 0
     """Cases of both runs in which only the second has a number: the first broke down there, was not scored, ..."""
     without_second: int = 0
-    """The same for the second run. If there are any, it is not known that the second is no worse."""
+    """The same for the second run."""
     left_out: int = 0
     detectable: float | None = None
     """The smallest true difference that this test, at this size and after Holm, shows four times out of five; None if
@@ -70,3 +71,9 @@ class Comparison(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     sentence: str = ""
     """The answer in words."""
+
+    @property
+    def of_other_cases(self) -> bool:
+        """Whether no case is in both runs: then nobody knows whether the runs differ or the cases. False for files that
+        have only overall numbers."""
+        return not self.common and self.only_first > 0 and self.only_second > 0

@@ -316,9 +316,9 @@ def _margin(text: str, whole: str) -> tuple[float, bool]:
 
 def exit_code(found: Sequence[Comparison]) -> int:
     """1 if any metric is proven worse, 0 if every metric that has a good direction is proven no worse than allowed,
-    otherwise 3."""
+    otherwise 3, as for runs without a common case."""
     judged = [each for each in found if each.better is not None]
-    # Proven worse, but by less than the margin, is not a failure.
-    if any(each.verdict == "worse" and not each.no_worse for each in judged):
+    # Proven worse, but by less than the margin, is not a failure; nor is worse on other cases.
+    if any(each.verdict == "worse" and not each.no_worse and not each.of_other_cases for each in judged):
         return 1
     return 0 if judged and all(each.no_worse for each in judged) else 3

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from pantrace.errors import UsageError
 from pantrace.stats import Estimate, difference_of_intervals, difference_of_proportions, holm
+from pantrace.wire.closest_name import closest_name
 
 from .compare import Margin, with_verdict
 from .compare_result import Comparison
@@ -21,16 +23,18 @@ Named = tuple[str, Path]
 def compare_stored(
     pairs: Sequence[tuple[Named, Named]], *, metrics: Sequence[str] = (), margin: Margin = lambda *_: None
 ) -> list[Comparison]:
-    """Each metric that both files of a pair have: shares over episodes as independent proportions, all others without
-    an interval."""
+    """Each metric of a pair of files: shares over episodes as independent proportions, all others without an interval.
+    A number that only the first file has is compared with nothing, so that a gate does not pass without it."""
     found: list[Comparison] = []
     for (first, one_path), (second, two_path) in pairs:
         one, two = _evaluation(one_path), _evaluation(two_path)
-        names = [name for name in one.metrics if name in two.metrics and (not metrics or name in metrics)]
+        for name in metrics:
+            _refuse_gap(name, first, one)
+            _refuse_gap(name, second, two)
         found += [
-            replace(_comparison(one.metrics[name], two.metrics[name]), runs=(first, second))
-            for name in names
-            if _tells(one, two, name)
+            replace(_comparison(mine, two.metrics.get(name), second), runs=(first, second))
+            for name, mine in one.metrics.items()
+            if name in metrics or (not metrics and _tells(mine, two.metrics.get(name)))
         ]
     tested = [each.difference.p for each in found if each.difference is not None and each.difference.p is not None]
     adjusted = iter(holm(tested))
@@ -48,18 +52,33 @@ def _evaluation(path: Path) -> Evaluation:
     return read_evaluations([path], notes=Notes())[0]
 
 
-def _tells(one: Evaluation, two: Evaluation, name: str) -> bool:
-    """Whether there is something to say about a metric: two numbers, or one number and a withdrawn one."""
-    sides = (one.metrics[name], two.metrics[name])
-    return all(each.estimate is not None or each.withdrawn for each in sides) and not all(
-        each.withdrawn for each in sides
-    )
+def _refuse_gap(name: str, run: str, found: Evaluation) -> None:
+    """Refuse a metric that was asked for by name and has no number here, rather than compare the others only."""
+    if not _has_news(found.metrics.get(name)):
+        if name in found.metrics:
+            raise UsageError(f"{run} has no number for {name!r}: its file says null")
+        known = sorted(each for each, values in found.metrics.items() if _has_news(values))
+        close = closest_name(name, known)
+        hint = f"did you mean {close}?" if close is not None else f"it has: {', '.join(known) or 'none'}"
+        raise UsageError(f"{run} has no numbers for {name!r}; {hint}")
 
 
-def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
+def _has_news(found: MetricValues | None) -> bool:
+    return found is not None and (found.estimate is not None or found.withdrawn)
+
+
+def _tells(one: MetricValues, two: MetricValues | None) -> bool:
+    """Whether there is something to say about a metric: a number that is compared or missed, or a withdrawn one beside
+    a number."""
+    return one.estimate is not None or (one.withdrawn and two is not None and two.estimate is not None)
+
+
+def _comparison(one: MetricValues, two: MetricValues | None, second: str) -> Comparison:
     difference: Estimate | None = None
     notes = ["each file has only one number, so nothing can be paired"]
-    if one.estimate is not None and two.estimate is not None:
+    if two is None or (two.estimate is None and not two.withdrawn):
+        notes = [f"{second} has no number for it"]
+    elif one.estimate is not None and two.estimate is not None:
         difference = Estimate(value=two.estimate.value - one.estimate.value, n=0, method="none")
         if one.independent and two.independent:
             counts = [
@@ -73,19 +92,20 @@ def _comparison(one: MetricValues, two: MetricValues) -> Comparison:
             notes.append("shares are computed over episodes, because steps of one episode are not independent")
         else:
             notes.append("the files do not say how far the number spreads, so no interval can be given")
-    gone = [side for side, each in (("first", one), ("second", two)) if each.withdrawn]
+    gone = [side for side, each in (("first", one), ("second", two)) if each is not None and each.withdrawn]
     if gone:
         notes = [f"the {gone[0]} run has withdrawn this metric (-1), so there is nothing to compare"]
-    # Without a direction, a gate does not wait for this metric: a withdrawn one can never be proven.
-    better = one.scale.better if one.scale is not None and not gone else None
+    # Without a direction, a gate does not wait for this metric: against a withdrawn number nothing can be proven. One
+    # that only the second run lacks may hide that it got worse.
+    better = one.scale.better if one.scale is not None and one.estimate is not None else None
     return Comparison(
         metric=one.metric,
         first=one.estimate,
-        second=two.estimate,
+        second=two.estimate if two is not None else None,
         difference=difference,
         verdict="inconclusive",
         kind="bounded",
-        unit="share" if one.independent and two.independent else None,
+        unit="share" if one.independent and two is not None and two.independent else None,
         common=0,
         only_first=0,
         only_second=0,

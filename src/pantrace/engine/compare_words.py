@@ -9,7 +9,7 @@ from pantrace.stats import Estimate
 
 from .compare_notes import REPEATED, notes_of_gaps
 from .compare_result import Comparison
-from .reports import estimate_words
+from .estimate_words import estimate_words
 
 _VERDICTS = {
     "better": "proven better",
@@ -128,8 +128,16 @@ def _of_how_many(first: Estimate, second: Estimate) -> str:
 
 
 def _gaps(found: Comparison) -> list[str]:
-    notes = notes_of_gaps(found.runs, (found.without_first, found.without_second), found.common)
-    return [f"Left out: {'; '.join(notes)}."] if notes else []
+    notes = gaps_of(found)
+    left = [f"Left out: {'; '.join(notes)}."] if notes else []
+    other = "No case is in both runs, so the cases may differ and not the runs."
+    return [*left, other] if found.of_other_cases else left
+
+
+def gaps_of(found: Comparison) -> tuple[str, ...]:
+    """The cases that a comparison leaves out, in words."""
+    without, only = (found.without_first, found.without_second), (found.only_first, found.only_second)
+    return notes_of_gaps(found.runs, without, only, found.common)
 
 
 def _power(found: Comparison) -> list[str]:
@@ -138,6 +146,8 @@ def _power(found: Comparison) -> list[str]:
     if found.detectable is None:
         return [f"{note[0].upper()}{note[1:]}." for note in found.notes if note.startswith("so few cannot")]
     seen = f"This comparison could have seen {_plain(found, found.detectable)}"
+    if _is_share(found) and found.detectable > 1:
+        seen = "No difference at all could have been seen in so few cases"
     assert found.difference is not None
     size = abs(found.difference.value)
     # If it could have seen this difference, more cases are not what is missing.

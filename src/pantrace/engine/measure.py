@@ -57,12 +57,18 @@ class Row(Record, frozen=True, kw_only=True):
     """The case of the sample; the sample itself if it names none."""
     values: dict[str, int | float | None]
     """All measures of the metric by name."""
+    group: str | None = None
+    """The group of the sample, if rows are grouped."""
 
     @property
     def repeatable_case(self) -> str | None:
         """The case, if there may be more numbers of it: from another epoch, turn or sample."""
         again = self.epoch is not None or self.turn is not None or self.case != self.sample
         return self.case if again else None
+
+
+COLUMNS = tuple(name for name in Row.__struct_fields__ if name != "group")
+"""What every row says; its group only where rows are grouped."""
 
 
 def choose(wanted: Sequence[str], settings: Sequence[str], plugins: Sequence[Path]) -> list[Chosen]:
@@ -320,7 +326,7 @@ def case_of(sample: Sample) -> str:
     return sample.case.id if sample.case is not None and sample.case.id else sample.id
 
 
-def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
+def row(run: str | None, sample: Sample, turn: int | None, score: Score, group: str | None = None) -> Row:
     """A score as a flat record."""
     return Row(
         run=run,
@@ -339,10 +345,11 @@ def row(run: str | None, sample: Sample, turn: int | None, score: Score) -> Row:
         evidence=score.evidence,
         threshold=score.threshold,
         passed=score.passed,
+        group=group,
     )
 
 
-def stored_row(run: str | None, found: Aggregate) -> Row:
+def stored_row(run: str | None, found: Aggregate, group: str | None = None) -> Row:
     """A number that the source states for the whole run, as a flat record; null stays null."""
     details = {name: getattr(found, name) for name in ("metric", "n", "low", "high", "labels")}
     return Row(
@@ -362,6 +369,7 @@ def stored_row(run: str | None, found: Aggregate) -> Row:
         evidence=(),
         threshold=None,
         passed=None,
+        group=group,
     )
 
 

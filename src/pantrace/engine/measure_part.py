@@ -22,7 +22,7 @@ class PartMeasured(PartNotes):
     """What one part came to."""
 
     rows: list[Row] = field(default_factory=list)
-    groups: dict[str, Overview] = field(default_factory=dict)
+    groups: dict[str | None, Overview] = field(default_factory=dict)
     """Instead of rows, where only sums are wanted."""
     without_turn: int = 0
     failed: dict[str, list[str]] = field(default_factory=dict)
@@ -55,17 +55,17 @@ class MeasureParts(PileTask):
         yield found
 
     def _measure(self, found: PartMeasured, name: str, samples: Iterable[Sample]) -> None:
-        group = grouping(self.by) if self.by is not None else lambda _: ""
-        seen, overview = None, Overview(())
+        group = grouping(self.by) if self.by is not None else lambda _: None
+        seen, key, overview = None, None, Overview(())
         for sample, turn, scores in measure_samples(samples, self.checks, by_turn=self.by_turn):
             if sample is not seen:
-                seen, found.samples = sample, found.samples + 1
+                seen, key, found.samples = sample, group(sample), found.samples + 1
                 if self.in_sums:
-                    overview = found.groups.get(key := group(sample)) or Overview(self.checks)
+                    overview = found.groups.get(key) or Overview(self.checks)
                     found.groups[key] = overview
             found.without_turn += self.by_turn and turn is None
-            rows = [row(name, sample, turn, score) for score in scores]
-            for each in (*rows, *(row(name, sample, None, score) for score in self._brought(sample))):
+            rows = [row(name, sample, turn, score, key) for score in scores]
+            for each in (*rows, *(row(name, sample, None, score, key) for score in self._brought(sample))):
                 if not self.in_sums:
                     found.rows.append(each)
                     continue

@@ -53,6 +53,9 @@ def _refuse(profile: Profile, file: Path, own: list[Metric], known: Mapping[str,
         line = lines.get(f"{key}.{name}", lines.get(key))
         if (why := _contradiction(profile, key, name, number, own, known)) is not None:
             found.append(f"{f'line {line}: ' if line else ''}{why}")
+    if (why := _beyond(profile, own, known)) is not None:
+        line = lines.get("composite_min")
+        found.append(f"{f'line {line}: ' if line else ''}{why}")
     if found:
         raise UsageError(f"{file}: {'; '.join(found)}")
 
@@ -96,6 +99,29 @@ def _contradiction(
             f'write it under [{other}], or add allow_contrary = ["{name}"] at the top if it is meant'
         )
     return None
+
+
+def _beyond(profile: Profile, own: list[Metric], known: Mapping[str, Declared]) -> str | None:
+    """Why the least composite can never decide: it lies beyond every weighted mean that there can be."""
+    if profile.composite_min is None:
+        return None
+    ends = [profile.scale] if profile.scale is not None else [_ends(name, own, known) for name in profile.weights]
+    lows, highs = [low for low, _ in ends], [high for _, high in ends]
+    low = None if None in lows else min(each for each in lows if each is not None)
+    high = None if None in highs else max(each for each in highs if each is not None)
+    below = low is not None and profile.composite_min < low
+    if not below and (high is None or profile.composite_min <= high):
+        return None
+    reach = f"{low:g} upwards" if high is None else f"up to {high:g}" if low is None else f"{low:g} to {high:g}"
+    never = "fail" if below else "pass"
+    return f"composite_min = {profile.composite_min:g} can never {never}: the composite is {reach}"
+
+
+def _ends(name: str, own: list[Metric], known: Mapping[str, Declared]) -> tuple[float | None, float | None]:
+    """The least and the largest number that a metric can have, as far as that is known."""
+    measure = measure_named(name, own)
+    declared = measure if measure is not None else known.get(name, Declared())
+    return declared.low, declared.high
 
 
 def _other_units(name: str, own: list[Metric]) -> list[Measure]:

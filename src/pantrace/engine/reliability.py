@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pantrace.model import Record
 from pantrace.stats import Estimate, pass_at_k, pass_hat_k
 from pantrace.stats.passk import pass_k_of_counts
+from pantrace.wire.plural import few
 
 LONGEST = 20
 """The largest k that is reported."""
@@ -54,4 +55,4 @@ def reliability_words(found: Reliability) -> str:
     all_of = ", ".join(words("^", k, found.pass_hat[k]) for k in shown)
     # pass@1 is pass^1, so it is not repeated.
     one_of = ", ".join(words("@", k, found.pass_at[k]) for k in shown[1:])
-    return f"{all_of}; {one_of} ({found.cases} cases, {found.trials} trials)"
+    return f"{all_of}; {one_of} ({few(found.cases, 'case')}, {few(found.trials, 'trial')})"

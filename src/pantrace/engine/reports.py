@@ -8,51 +8,26 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from pantrace.model import Decision, Maker, Record, Run, Sample, Score, Unit, header_of, in_words, with_samples
+from pantrace.model import Decision, Maker, Record, Run, Sample, Score, header_of, with_samples
 from pantrace.normalise.secrets import Redactor
-from pantrace.stats import Estimate
 from pantrace.store import Result, RunDirectory, column_value, query
 from pantrace.wire.markdown_text import as_text
 from pantrace.wire.xml_text import xml_text
 
+from .all_scores import all_scores
 from .decided_words import verdict_words
 from .denominator import denominator_words
-from .evaluate_sample import all_scores
+from .estimate_words import estimate_words
 from .reduce import total_words
 from .reliability import reliability_words
 from .summary import EvalSummary, MetricSummary
 
 
-def estimate_words(
-    estimate: Estimate | None, unit: Unit | None = None, *, signed: bool = False, scored: int | None = None
-) -> str:
-    """0.42 [0.3, 0.54] n=200; with a unit, 42 % [30, 54] n=200. If the column `scored` has the same number, n is left
-    out."""
-    if estimate is None:
-        return "-"
-    form = "+.3g" if signed else ".3g"
-
-    def number_words(number: float) -> str:
-        if unit is not None:
-            return in_words(number, unit)
-        # 2,410 instead of 2.41e+03.
-        return f"{number:{'+' if signed else ''},.0f}" if 1000 <= abs(number) < 1e15 else format(number, form)
-
-    value = number_words(estimate.value)
-    # An interval of fewer than five values is so wide that it only distracts; --json has it.
-    count = "" if scored == estimate.n else f" n={estimate.n}"
-    if estimate.low is None or estimate.high is None or (estimate.n < 5 and estimate.method == "t"):
-        return f"{value}{count}"
-    # The unit is already after the value.
-    shown = "%" if unit == "share" else unit
-    ends = [number_words(number).removesuffix(f" {shown}") for number in (estimate.low, estimate.high)]
-    return f"{value} [{', '.join(ends)}]{count}"
-
-
-def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> bytes:
+def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "", gate_passed: bool | None = None) -> bytes:
     """One test case for each decision (of the summary's profiles): failed, skipped if it could not be decided, or
     passed. Its counts are samples; with a `summary`, the share of cases that a gate uses is added as properties, and
-    with the sentence of a `gate`, its result: a gate may pass although some samples failed."""
+    with the sentence of a `gate`, its result as a test case of its own: a gate may pass although some samples failed,
+    and not pass although none did."""
     rows = [
         row
         for row in query(
@@ -62,7 +37,7 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
     ]
     # CI systems publish reports, and reasons can quote secrets from a recording.
     rows = Redactor().value([[*row[:4], column_value(row[4], list[str])] for row in rows])
-    root = ElementTree.Element("testsuites", name="pantrace eval", tests=str(len(rows)))
+    root = ElementTree.Element("testsuites", name="pantrace eval")
     suites: dict[str, ElementTree.Element] = {}
     counts: dict[str, list[int]] = {}
     for profile, sample, epoch, passed, reasons in rows:
@@ -82,12 +57,28 @@ def as_junit(out: Path, summary: EvalSummary | None = None, gate: str = "") -> b
         tests, failures, skipped = counts[profile]
         suite.set("tests", str(tests))
         suite.set("failures", str(failures))
+        suite.set("errors", "0")
         suite.set("skipped", str(skipped))
-    root.set("failures", str(sum(each[1] for each in counts.values())))
-    root.set("skipped", str(sum(each[2] for each in counts.values())))
+    if gate:
+        _add_gate(root, gate, gate_passed)
+    for kind in ("tests", "failures", "errors", "skipped"):
+        root.set(kind, str(sum(int(suite.get(kind, "0")) for suite in root)))
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
+
+
+def _add_gate(root: ElementTree.Element, gate: str, passed: bool | None) -> None:
+    """A suite that is red unless the gate passed: most CI systems show what was skipped as green."""
+    wrong = {True: None, False: "failure", None: "error"}[passed]
+    suite = ElementTree.SubElement(root, "testsuite", name="gate", tests="1")
+    suite.set("failures", str(int(wrong == "failure")))
+    suite.set("errors", str(int(wrong == "error")))
+    suite.set("skipped", "0")
+    name = "; ".join(line.partition("): ")[0] + ")" for line in gate.splitlines())
+    case = ElementTree.SubElement(suite, "testcase", classname="gate", name=xml_text(name))
+    if wrong is not None:
+        ElementTree.SubElement(case, wrong, message=xml_text(Redactor().text(gate)[0]))
 
 
 def _add_rate(suite: ElementTree.Element, profile: str, summary: EvalSummary | None, gate: str) -> None:
@@ -158,7 +149,7 @@ def as_markdown(summary: EvalSummary, title: str, decided: Sequence[DecidedSampl
     # The page is published, and reasons can quote secrets from a recording.
     redactor = Redactor()
     summary, decided = redactor.record(summary)[0], redactor.value(list(decided))
-    verdict = [f"**{as_text(redactor.text(gate)[0])}**", ""] if gate else []
+    verdict = [line for told in gate.splitlines() for line in (f"**{as_text(redactor.text(told)[0])}**", "")]
     lines = [f"# {as_text(redactor.text(title)[0])}", "", *verdict, f"{denominator_words(summary.denominator)}.", ""]
     if summary.decisions:
         lines += ["## Decisions", "", "| profile | passed | failed | undecided | pass rate |", "|---|---|---|---|---|"]

@@ -240,7 +240,7 @@ class _Work:
 
 def tokens_of(sample: Sample) -> int:
     """The tokens of the agent's model calls, as far as they are recorded."""
-    usage = usage_total(sample.trajectory, children=True) if sample.trajectory is not None else None
+    usage = usage_total(sample.trajectory) if sample.trajectory is not None else None
     return (total_tokens(usage) if usage is not None else None) or 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -15,7 +14,8 @@ from pantrace.errors import ReadError, UnknownFormat, UsageError
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Sample, Violation
 from pantrace.places import path_at
-from pantrace.wire.rows import rows_in
+from pantrace.wire.json import UNFIT, first_misfit
+from pantrace.wire.rows import OnBroken, rows_in
 
 from .balance import Balance
 from .doubts import doubts
@@ -140,19 +140,33 @@ MOST = 10_000
 
 
 def _violations(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
-    errors = 0
+    errors: list[Violation] = []
     for violation in _in_words(_of(path, chosen), chosen):
         # A part of a run directory is a file of its own, and has been named.
         yield msgspec.structs.replace(violation, path=violation.path or str(path))
-        errors += violation.level == "error"
+        if violation.level == "error":
+            errors.append(violation)
         # A file of the wrong format would otherwise give an error for each of a million rows.
-        if errors == MOST:
+        if len(errors) == MOST:
             message = f"{MOST:,} errors: the rest of the file is not checked"
             yield Violation(level="error", message=message, path=str(path))
             return
     # Reads the file a second time, so not for a file that was given up above.
-    for violation in _doubts(path, chosen, unread):
+    broken: list[ReadError] = []
+    for violation in _doubts(path, chosen, unread, broken.append):
         yield msgspec.structs.replace(violation, path=str(path))
+    for violation in _unreported(broken, errors):
+        yield msgspec.structs.replace(violation, path=str(path))
+
+
+def _unreported(broken: list[ReadError], errors: list[Violation]) -> Iterator[Violation]:
+    """Records that cannot be read although their format's own check, if it has one, found nothing wrong with them."""
+    places = {each.place.partition(", ")[0] if each.place else None for each in errors}
+    messages = {each.message for each in errors}
+    for error in broken:
+        found = _violation(error)
+        if error.place not in places and found.message not in messages:
+            yield found
 
 
 def _in_words(found: Iterator[Violation], chosen: Format) -> Iterator[Violation]:
@@ -164,21 +178,19 @@ def _in_words(found: Iterator[Violation], chosen: Format) -> Iterator[Violation]
         yield Violation(level="error", message=message)
 
 
-def _doubts(path: Path, chosen: Format, unread: Balance | None) -> Iterator[Violation]:
+def _doubts(path: Path, chosen: Format, unread: Balance | None, on_broken: OnBroken) -> Iterator[Violation]:
     """Warnings that are the same for all formats: contradictions in what was read. Values without a place in the model
-    are measured on the way. Broken records are ignored here, because they have been reported as violations."""
-    with suppress(ReadError):
+    are measured on the way."""
+    try:
         opening = partial(open_run, path, chosen, "")
         # The run file's own keys, such as the hash of the plan, are in no sample, and are not lost either.
         measured = unread if chosen is not RUN_DIRECTORY else None
-        run = opening(_ignored) if measured is None else measured.open(path, chosen, "", _ignored, opening)
+        run = opening(on_broken) if measured is None else measured.open(path, chosen, "", on_broken, opening)
         for sample in run.samples:
             for place, doubt in doubts(sample):
                 yield Violation(level="warning", message=doubt, place=f"sample {sample.id}, {place}")
-
-
-def _ignored(_: ReadError) -> None:
-    pass
+    except ReadError as error:
+        on_broken(error)
 
 
 def _of(path: Path, chosen: Format) -> Iterator[Violation]:
@@ -208,9 +220,11 @@ def _load_violations(chosen: Format, row: Any) -> Iterator[Violation]:
     try:
         sample: Sample = chosen.load(row)
     except ReadError as error:
-        yield Violation(level="error", message=error.message, place=error.place)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        yield Violation(level="error", message=f"not a record of {chosen.name}: {error}")
+        yield _violation(error)
+    except UNFORESEEN as error:
+        yield _violation(not_of_format(chosen.name, error))
     else:
-        if not sample.id:
+        if not chosen.typed and (why := first_misfit(sample, Sample)) is not None:
+            yield _violation(ReadError(why, remedy=UNFIT))
+        elif not sample.id:
             yield Violation(level="warning", message="the record has no id")

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from pantrace.errors import ReadError, TornFile, UnknownFormat, UsageError
 from pantrace.wire.depth import refusal
 from pantrace.wire.files import read_error
 from pantrace.wire.head import Head
+from pantrace.wire.installed import broken_package, installed, load_installed
 from pantrace.wire.json import UNFINISHED, decode
 from pantrace.wire.zip_archive import missing_directory
 
@@ -89,7 +89,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "tau-bench": (b'"traj"',),
     "tau-tasks": (b'"user_scenario"', b'"instruction"'),
     "tau2": (b'"simulations"', b'"agent_info"', b'"task_id"'),
-    "atif": (b'"ATIF-v',),
+    "atif": (b'"ATIF-v', b'"verifier_result"'),
     "claude-code": (b'"sessionId"', b'"session_id"', b'"loglines"', b'"leafUuid"'),
     "gemini-cli": (b'"projectHash"',),
     "qwen-code": (b'"parentUuid"',),
@@ -99,14 +99,21 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "swe-agent": (b'"history"', b'"trajectory"'),
     "copilot": (b'"session.start"', b'"user.message"', b'"assistant.message"', b'"creationDate"'),
     "cursor": (b'"message"',),
-    "openhands-v0": (b'"observation"', b'"tool_call_metadata"', b'"test_result"'),
+    "openhands-v0": (b'"observation"', b'"tool_call_metadata"', b'"test_result"', b'"git_patch"'),
     "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
     "pydantic-ai": (b'"part_kind"',),
     "deepeval": (b'"testCases"', b'"test_results"'),
-    "promptfoo": (b'"gradingResult"', b'"evalId"'),
+    "promptfoo": (b'"gradingResult"', b'"evalId"', b'"vars"'),
     "langsmith": (b'"dotted_order"', b'"run_type"'),
     "langchain": (b'"additional_kwargs"', b'"response_metadata"'),
-    "otlp": (b'"resourceSpans"', b'"resourceLogs"', b'"span_id"', b'"spanId"', b"resource_spans"),
+    "otlp": (
+        b'"resourceSpans"',
+        b'"resourceLogs"',
+        b'"span_id"',
+        b'"spanId"',
+        b"resource_spans",
+        b'"parentObservationId"',
+    ),
     "codex": (
         b'"payload"',
         b'"instructions"',
@@ -132,10 +139,9 @@ NO_FORMAT = "no format recognises"
 __all__ = ["NAMES", "NO_FORMAT", "Format", "NoOptions", "all_formats", "by_name", "detect", "names"]
 
 
-@cache
 def _plugins() -> dict[str, str]:
     """Formats of other packages: the entry point group `pantrace.formats`, name -> "module:FORMAT"."""
-    return {point.name: point.value for point in entry_points(group="pantrace.formats")}
+    return installed("pantrace.formats")
 
 
 def names() -> tuple[str, ...]:
@@ -148,18 +154,37 @@ def by_name(name: str) -> Format:
     """The format of that name; UsageError suggests one if there is none."""
     name = ALIASES.get(name, name)
     if name in NAMES:
-        module, attribute = f"{__name__}.{name.replace('-', '_')}", "FORMAT"
-    elif name in _plugins():
-        module, _, attribute = _plugins()[name].partition(":")
-    else:
-        # Imported late: only a mistyped name needs it.
-        from difflib import get_close_matches
+        built_in: Format = import_module(f"{__name__}.{name.replace('-', '_')}").FORMAT
+        return built_in
+    if name in _plugins():
+        return _of_a_package(name, _plugins()[name])
+    # Imported late: only a mistyped name needs it.
+    from difflib import get_close_matches
 
-        close = get_close_matches(name, (*ALIASES, *names()), n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names())}"
-        raise UsageError(f"unknown format {name!r}; {hint}")
-    found: Format = getattr(import_module(module), attribute or "FORMAT")
+    close = get_close_matches(name, (*ALIASES, *names()), n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names())}"
+    raise UsageError(f"unknown format {name!r}; {hint}")
+
+
+def _of_a_package(name: str, place: str) -> Format:
+    found = load_installed("format", name, place, "FORMAT")
+    if not isinstance(found, Format):
+        raise broken_package("format", name, place, "is not a Format")
+    if found.name != name:
+        # Its samples would say that they are of a format that nobody can find.
+        raise broken_package("format", name, place, f"is named {found.name!r}: give both one name")
     return found
+
+
+def _variant(format_: Format, head: Head) -> str | None:
+    """What the format says of an input. The fault of a package is reported with its name."""
+    try:
+        return format_.detect(head)
+    except Exception as error:
+        if format_.name in NAMES or isinstance(error, (OSError, ReadError)):
+            raise
+        why = f"fails on {head.path}: {type(error).__name__}: {error}"
+        raise broken_package("format", format_.name, _plugins()[format_.name], why) from error
 
 
 def all_formats() -> list[Format]:
@@ -209,7 +234,7 @@ def detect(path: Path) -> tuple[Format, str]:
     head = Head(path)
     try:
         for format_ in map(by_name, _likely_first(head)):
-            if format_.reads and (variant := format_.detect(head)) is not None:
+            if format_.reads and (variant := _variant(format_, head)) is not None:
                 return format_, variant
     except OSError as error:
         raise read_error(path, error) from None

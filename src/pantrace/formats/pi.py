@@ -8,7 +8,7 @@ Lost: nothing is written.
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from msgspec.structs import replace
@@ -33,11 +33,13 @@ from pantrace.model import (
     Unknown,
     Usage,
 )
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire import files
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.field_map import ANYTHING, INTEGER, TEXT, TIME, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.mixed_output import split
 from pantrace.wire.optional import text_of
+from pantrace.wire.read_listener import listening
 
 from .format import Format
 
@@ -133,6 +135,19 @@ def _with_replaced(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return tuple(found)
 
 
+def copy_of(path: Path) -> Path | None:
+    """The session that a checkpoint copies: before it compacts a session, OpenClaw copies it to a file of its own,
+    `<session>.checkpoint.<id>.jsonl`. A checkpoint with lines that the session lacks is no copy."""
+    session = path.with_name(f"{path.name.partition('.')[0]}.jsonl")
+    if session == path or not session.is_file():
+        return None
+    try:
+        with listening(None):  # a comparison, which must not count as reading the files
+            return session if files.read_all(session).startswith(files.read_all(path).rstrip()) else None
+    except ReadError:
+        return None
+
+
 _KINDS: dict[str, tuple[Role, Kind]] = {
     "compaction": ("system", "compaction"),
     "branch_summary": ("user", "synthetic"),
@@ -149,7 +164,7 @@ def _step(line: dict[str, Any]) -> Step:
         return LINE.load(line, set(), role="system", kind="note")
     role, step_kind = _KINDS[kind]
     key = "content" if kind == "custom_message" else "summary"
-    return LINE.load(line, {key}, role=role, kind=step_kind, parts=tuple(_content(line.get(key))))
+    return LINE.load(line, _said(line, key), role=role, kind=step_kind, parts=tuple(_content(line.get(key))))
 
 
 def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
@@ -157,7 +172,7 @@ def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
     if role == "assistant":
         return _answer_step(line, message)
     if role == "toolResult":
-        known = {"role", "toolCallId", "toolName", "content"}
+        known = ["role", *_said(message, "content"), *texts_in(message, "toolCallId", "toolName")]
         extra = as_extra(NAME, {"message": rest_of(message, known)})
         return LINE.load(line, {"type", "message"}, role="tool", parts=(_result(message),), extra=extra)
     if role == "bashExecution":
@@ -174,10 +189,12 @@ def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
                 truncated=message.get("truncated") is True,
             ),
         )
-        extra = as_extra(NAME, {"message": rest_of(message, {"command", "output", "exitCode"})})
+        known = ["command", "output", *(("exitCode",) if code is not None else ())]
+        extra = as_extra(NAME, {"message": rest_of(message, known)})
         return LINE.load(line, {"type", "message"}, role="user", kind="user_shell", parts=ran, extra=extra)
-    extra = as_extra(NAME, {"message": rest_of(message, {"content", "summary"})})
-    parts = tuple(_content(message.get("content", message.get("summary"))))
+    key = "content" if "content" in message else "summary"
+    extra = as_extra(NAME, {"message": rest_of(message, _said(message, key))})
+    parts = tuple(_content(message.get(key)))
     kind: Kind = "message" if role == "user" else "compaction" if role == "compactionSummary" else "synthetic"
     return LINE.load(line, {"type", "message"}, role="user", kind=kind, parts=parts, extra=extra)
 
@@ -186,7 +203,8 @@ def _answer_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
     stop, words = message.get("stopReason"), message.get("errorMessage")
     wrong = stop in ("error", "aborted") or isinstance(words, str)
     usage = _usage(message.get("usage"))
-    taken = {"role", "content", "model", "stopReason", "errorMessage", *(("usage",) if usage is not None else ())}
+    taken = ["role", *_said(message, "content"), *texts_in(message, "model", "stopReason", "errorMessage")]
+    taken += ["usage"] if usage is not None else []
     return LINE.load(
         line,
         {"type", "message"},
@@ -199,6 +217,11 @@ def _answer_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
         usage=usage,
         extra=as_extra(NAME, {"message": rest_of(message, taken)}),
     )
+
+
+def _said(message: dict[str, Any], key: str) -> list[str]:
+    """The key of a message's content, if it is content: a text or a list of blocks."""
+    return [key] if isinstance(message.get(key), (str, list)) else []
 
 
 def _content(content: Any) -> list[Part]:
@@ -266,6 +289,7 @@ FORMAT = Format(
     spec="github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md",
     detect=detect,
     load=load,
+    copy_of=copy_of,
     layout="log",
     suffix=".jsonl",
     note="verified with two long sessions from Pi's own tests, and with fixtures from other tools' tests",

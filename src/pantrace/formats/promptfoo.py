@@ -1,7 +1,7 @@
 """Results of promptfoo: each test with its prompt, the answer, and what the assertions found.
 
 Spec: https://www.promptfoo.dev/docs/configuration/outputs/ (EvaluateResult in src/types/index.ts)
-Detect: `results` that hold rows with `prompt` and `vars` (a document), or such rows on lines.
+Detect: `results` that hold rows with `prompt` and `vars` (a document, versions 1 to 4), or such rows on lines.
 Lost: nothing is written.
 """
 
@@ -59,15 +59,24 @@ def detect(head: Head) -> str | None:
     row = object_of(head.records[0])
     if _is_row(row):
         return "rows"
-    results = object_of(row.get("results"))
+    results = _about_rows(row)
     # The prompts come before the rows, which may lie beyond what is seen here of a long file.
     seen = any(map(_is_row, list_of(results.get("results"))[:1])) or ("evalId" in row and "prompts" in results)
     return f"v{results.get('version', 1)}" if seen and head.may_be_document else None
 
 
+def _about_rows(row: dict[str, Any]) -> dict[str, Any]:
+    """The object that holds the rows and the version: the document itself in version 1, `results` in later ones."""
+    return row if isinstance(row.get("results"), list) else object_of(row.get("results"))
+
+
 def _is_row(row: Any) -> bool:
-    answered = {"vars", "success", "score"} <= row.keys() if isinstance(row, dict) else False
-    return answered and ("gradingResult" in row or "latencyMs" in row)
+    if not isinstance(row, dict) or not {"vars", "success"} <= row.keys():
+        return False
+    if "score" in row and ("gradingResult" in row or "latencyMs" in row):
+        return True
+    # Versions 1 and 2 (until 2024) store no more than this for a test without assertions.
+    return "raw" in object_of(row.get("prompt")) and bool({"response", "error"} & row.keys())
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -77,13 +86,14 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     found = read_rows(path, on_broken)
     if (source.version or "").startswith("v"):
         about = object_of(next((row for _, row in found), None))
-        rows = list_of(object_of(about.get("results")).get("results"))
+        rows = list_of(_about_rows(about).get("results"))
         found = ((f"results[{number}]", row) for number, row in enumerate(rows))
     results = object_of(about.get("results"))
 
     def samples() -> Iterator[Sample]:
         tests: dict[bytes, str] = {}
         times: Counter[str] = Counter()
+        ids: Counter[str] = Counter()
         for place, row in found:
             try:
                 sample = load(row)
@@ -91,7 +101,11 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
                 on_broken(error.at(path=str(path), place=place))
                 continue
             same = encode([row.get(key) for key in ("testCase", "vars", "prompt", "promptIdx", "provider")])
-            name = tests.setdefault(same, sample.id)
+            if same not in tests:
+                # Old versions number neither tests nor prompts: the same variables may be in several prompts.
+                ids[sample.id] += 1
+                tests[same] = sample.id if ids[sample.id] == 1 else f"{sample.id}-{ids[sample.id]}"
+            name = tests[same]
             times[name] += 1
             yield with_source(replace(sample, id=name, epoch=times[name]), source)
 
@@ -110,7 +124,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 def load(row: Any) -> Sample:
     if not _is_row(row):
-        raise ReadError("not a row of promptfoo's results: it needs vars, success and score")
+        raise ReadError("not a row of promptfoo's results: it needs vars, success, and a score or a prompt's response")
     response, provider = object_of(row.get("response")), row.get("provider")
     name = text_of(provider) or text_of(object_of(provider).get("id")) or "agent"
     model = _model(name)
@@ -265,12 +279,15 @@ def _usage(response: dict[str, Any], row: dict[str, Any]) -> Usage | None:
 def _scores(row: dict[str, Any], status: str | None) -> Iterator[Score]:
     grading = object_of(row.get("gradingResult"))
     broke = status in ("error", "unscored")
-    score, maker = row.get("score"), Maker(name=NAME)
+    # Version 1 only has whether the test passed.
+    score: Any = row.get("score", row.get("success"))
+    told = is_number(score) or ("score" not in row and isinstance(score, bool))
+    maker = Maker(name=NAME)
     yield Score(
         name=NAME,
         # The stored 0 of a row that broke down is no score: nothing was graded.
-        status="failed" if broke else "scored" if is_number(score) else "unscored",
-        value=score if is_number(score) and not broke else None,
+        status="failed" if broke else "scored" if told else "unscored",
+        value=score if told and not broke else None,
         explanation=text_of(row.get("error") if broke else grading.get("reason")),
         maker=maker,
         passed=row["success"] if isinstance(row.get("success"), bool) and not broke else None,

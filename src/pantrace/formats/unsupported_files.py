@@ -99,7 +99,6 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
         lambda row: "messageId" in _within(row, "messages") and str(row.get("id")).startswith("T-"),
         UnsupportedKind("a thread of Amp", _AS_MESSAGES),
     ),
-    (_keys("traceId", "parentObservationId"), UnsupportedKind("observations of Langfuse", _SEND)),
     (_keys("op_name", "trace_id", "project_id"), UnsupportedKind("calls of Weave", _SEND)),
     (
         lambda row: {"session_id", "session_type"} <= row.keys() or "conversation_manager_state" in row,
@@ -119,6 +118,23 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
             or (row.get("type") == "init" and {"session_id", "model"} <= row.keys())
         ),
         UnsupportedKind("output of Gemini CLI", "read its sessions, `~/.gemini/tmp/*/chats`, as `gemini-cli`"),
+    ),
+    (
+        # Droid's own logs begin with `session_start`; this is what `droid exec` prints.
+        lambda row: "session_id" in row and ("toolCallId" in row or {"type", "role", "text"} <= row.keys()),
+        UnsupportedKind("output of Factory's Droid", _AS_MESSAGES),
+    ),
+    (
+        lambda row: row.get("type") in ("system", "user", "assistant") and "content" in row and "message" not in row,
+        UnsupportedKind("a chat history of Grok", _AS_MESSAGES),
+    ),
+    (
+        lambda row: {"trial_name", "is_resolved", "parser_results"} <= (_within(row, "results") or row).keys(),
+        UnsupportedKind("results of Terminal-Bench", _SCORES),
+    ),
+    (
+        _keys("raw_eval_results", "raw_logging_results"),
+        UnsupportedKind("results of the Holistic Agent Leaderboard", _SCORES),
     ),
     (
         _keys("test_id", "target", "message_index"),

@@ -16,6 +16,7 @@ from pantrace.engine.read import split_children, watch
 from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
+from pantrace.policy.share import demanded_rate
 from pantrace.rules import load_rules
 
 from .sources import Recordings, engine_for, listed, paths_of, pile_of, refuse_other
@@ -47,7 +48,7 @@ def check(
         inputs=[str(each.name if isinstance(each, Run) else each) for each in sources],
         not_applicable_passes=count_not_applicable_as == "pass",
         rules=loaded,
-        min_pass_rate=1.0 if min_pass_rate is None else min_pass_rate,
+        min_pass_rate=demanded_rate(min_pass_rate),
     )
     # Other processes get names of rules, not rules: each loads them itself, which is cheaper than sending them.
     executor = engine_for(sources, engine, selection, on_start, CheckParts)

@@ -27,6 +27,7 @@ from pantrace.judges import Calibrations
 from pantrace.model import Record
 from pantrace.places import path_at
 from pantrace.policy import Profile, profile_names
+from pantrace.policy.share import demanded_rate
 from pantrace.store import RunDirectory
 from pantrace.wire.toml import parse
 
@@ -72,12 +73,19 @@ class Gate(Record, Tabular, frozen=True, kw_only=True):
         """The command's exit code: 0 passed, 1 failed, 3 could not decide."""
         return {True: 0, False: 1, None: 3}[self.passed]
 
+    def verdict(self) -> dict[str, Any]:
+        """The result alone, as `--json` prints it under `gate`."""
+        found: dict[str, Any] = {"passed": self.passed, "exit_code": self.exit_code, "sentence": self.sentence}
+        if self.summary is not None:  # a comparison with a baseline knows neither
+            found |= {"min_pass_rate": self.min_pass_rate, "complete": self.complete}
+        return found
+
     def to_dict(self) -> dict[str, Any]:
-        """Summary and decisions, as `pantrace gate --json` prints them."""
-        found: dict[str, Any] = {}
+        """Result, summary and decisions, as `pantrace gate --json` prints them."""
+        found: dict[str, Any] = {"gate": self.verdict()}
         if self.summary is not None:
             name = self.profile.name if self.profile is not None else None
-            found = {"profile": name, "profiles": profile_names(), "summary": self.summary}
+            found |= {"profile": name, "profiles": profile_names(), "summary": self.summary}
             found["decisions"] = self.decisions
         if self.baseline is not None:
             found["baseline"] = self.baseline.to_dict()
@@ -126,7 +134,7 @@ def decide_by_profile(
     decide_again(out, chosen, known)
     planned = planned_gate(out)
     demanded = complete or chosen.complete or planned.complete
-    rate = planned.min_pass_rate if min_pass_rate is None else min_pass_rate
+    rate = demanded_rate(min_pass_rate, planned.min_pass_rate)
     return _gate(out, summarise(out).only_by({chosen.name}), rate, demanded, chosen, known)
 
 
@@ -148,7 +156,7 @@ def decide_as_stored(
     if not summary.profiles:
         raise ReadError(f"its decisions by {', '.join(own)} belong to none of its samples", path=str(out))
     planned = planned_gate(out)
-    rate = planned.min_pass_rate if min_pass_rate is None else min_pass_rate
+    rate = demanded_rate(min_pass_rate, planned.min_pass_rate)
     return _gate(out, summary, rate, complete or planned.complete, None, known)
 
 
@@ -162,7 +170,7 @@ def decide_as_planned(
     calibrations: Calibrations | None = None,
 ) -> Gate:
     """Decide by the evaluation's own decisions. The rate is the given one, otherwise the plan's, otherwise 1."""
-    rate = planned.min_pass_rate if min_pass_rate is None else min_pass_rate
+    rate = demanded_rate(min_pass_rate, planned.min_pass_rate)
     return _gate(out, summary, rate, complete or planned.complete, None, calibrations or Calibrations())
 
 
@@ -223,7 +231,7 @@ def _gate(
     return Gate(
         passed=passed,
         unseen=tuple(unseen),
-        sentence=f"gate (at least {rate * 100:.4g}% must pass): {_WORDS[passed]} ({why})",
+        sentence=f"gate (at least {rate * 100:.12g}% must pass): {_WORDS[passed]} ({why})",
         failures=tuple(each for each in decided if each.passed is not True),
         profile=profile,
         min_pass_rate=rate,

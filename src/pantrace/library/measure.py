@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pantrace.engine.executor import ONE_PROCESS, Engine, Executor, InProcess
+from pantrace.engine.fields import grouping
 from pantrace.engine.measure import (
     Chosen,
     References,
@@ -33,6 +34,8 @@ from pantrace.wire.plural import few
 from .scores import Scores
 from .sources import Recordings, engine_for, listed, paths_of, pile_of, refuse_other
 
+WHOLE_RUN = "(whole run)"
+"""The group of numbers that a source states for all its samples together."""
 _ELSEWHERE = Sample(id="")
 """Passed to `on_sample` for a sample that was measured in another process."""
 
@@ -58,8 +61,10 @@ class Measuring:
     """Metrics that could not be run, with the reasons."""
     by: list[str] = field(default_factory=list)
     """Which processes measured, in words, if not only this one."""
-    groups: dict[str, Overview] = field(default_factory=dict)
-    """Sums that other processes computed."""
+    group: Callable[[Sample], str] | None = None
+    """The group of a sample, if rows are grouped."""
+    groups: dict[str | None, Overview] = field(default_factory=dict)
+    """Sums that other processes computed, by group."""
     elsewhere: Iterator[PartMeasured] | None = None
     """Results of other processes; then nothing is read here."""
     _without_turn: int = 0
@@ -87,22 +92,25 @@ class Measuring:
         """All scores; `on_sample` is called before the rows of each sample."""
         yield from self._rows_of_parts(on_sample)
         seen: Sample | None = None
+        group: str | None = None
         for sample, turn, scores in measure_samples(self._samples(), self.checks, by_turn=self.by_turn):
             # With --per turn a sample comes once for each of its turns.
             if sample is not seen:
                 seen, self.samples = sample, self.samples + 1
+                group = self.group(sample) if self.group is not None else None
                 on_sample(sample)
             self._without_turn += self.by_turn and turn is None
             for score in scores:
-                found = row(self.notes.reading, sample, turn, score)
+                found = row(self.notes.reading, sample, turn, score, group)
                 self._note_failure(found)
                 yield found
             for score in sample.scores if self.stored else ():
                 if self._wants(score.name):
-                    yield row(self.notes.reading, sample, None, score)
+                    yield row(self.notes.reading, sample, None, score, group)
         if self.stored and not self._narrowed:
             # After the samples: only then have all headers been read.
-            yield from (stored_row(name, each) for name, each in self.notes.results if self._wants(each.name))
+            of = WHOLE_RUN if self.group is not None else None
+            yield from (stored_row(name, each, of) for name, each in self.notes.results if self._wants(each.name))
 
     def remarks(self) -> Iterator[str]:
         """Remarks for the reader, after everything has been measured."""
@@ -174,6 +182,7 @@ def measuring(
     run = pile_of(sources, format, notes) if isinstance(executor, InProcess) else Run(samples=())
     references = References.of(read_pile([path_at(reference)], notes=Notes())) if reference is not None else None
     by_turn = per == "turn"
+    group = grouping(by) if by is not None else None
     found = Measuring(
         run,
         checks,
@@ -186,6 +195,7 @@ def measuring(
         references,
         str(reference),
         by=started,
+        group=group,
     )
     if not isinstance(executor, InProcess):
         task = MeasureParts(

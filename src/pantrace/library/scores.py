@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pantrace.engine.measure import Chosen, Row, kind_of, only_measures
+from pantrace.engine.measure import COLUMNS, Chosen, Row, kind_of, only_measures
 from pantrace.engine.overview import Overview
 from pantrace.engine.reduce import total_words
 from pantrace.engine.table import Table, Tabular
@@ -64,7 +64,7 @@ class Scores(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """All scores in full; for judges with a summary, as `pantrace judge --json` prints them. `measure --json`
         prints the list alone."""
-        names = Row.__struct_fields__
+        names = COLUMNS
         scores = [{name: getattr(each, name) for name in names} for each in self.rows]
         return {"scores": scores} if self.judging is None else {"summary": self.judging, "scores": scores}
 

@@ -80,7 +80,8 @@ def gather(wanted: Wanted, notes: Notes) -> Shown:
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
 
     def compare() -> list[Comparison]:
-        return _comparisons(sources, wanted, evaluations, remarks) if len(sources) > 1 else []
+        names = [run.name for run in runs]
+        return _comparisons(sources, names, wanted, evaluations, remarks) if len(sources) > 1 else []
 
     def plots() -> list[Plot]:
         several = [each for each in evaluations if each.metrics]
@@ -165,7 +166,8 @@ def _shown_run(
     run = directory.run() if directory is not None else _opened(source, own)
     header = wanted.clean(header_of(run))
     shown = ShownRun(
-        name=header.name or source.name,
+        # Every run by one plan has the plan's name: a run directory has its own, as in `compare`.
+        name=source.name if directory is not None else header.name or source.name,
         header=header,
         samples=(),
         path=wanted.clean(str(source.path)),
@@ -317,17 +319,22 @@ def _decisions(path: Path) -> list[dict[str, Any]]:
 
 
 def _comparisons(
-    sources: Sequence[Source], wanted: Wanted, evaluations: Sequence[Evaluation], remarks: list[str]
+    sources: Sequence[Source],
+    names: Sequence[str],
+    wanted: Wanted,
+    evaluations: Sequence[Evaluation],
+    remarks: list[str],
 ) -> list[Comparison]:
     sides = []
-    for source in sources:
+    for source, name in zip(sources, names, strict=True):
         run = _opened(source, Notes.keeping())
         try:
             # Read a second time: packing has consumed the samples, and keeping them would need too much memory.
             sides.append(side_of(run, run.samples))
         except PantraceError as error:
-            remarks.append(wanted.clean(f"Not compared: {source.name}: {error}"))
+            remarks.append(wanted.clean(f"Not compared: {name}: {error}"))
             return []
+        sides[-1].name = name  # its sentences call it as the page does
     found = []
     # The number of pairs grows quadratically, and so does the page.
     for first in range(len(sides) if len(sides) <= COMPARED else 1):
@@ -335,7 +342,7 @@ def _comparisons(
             try:
                 rows = compare_sides(sides[first], sides[second])
             except PantraceError as error:
-                remarks.append(wanted.clean(f"Not compared: {sources[first].name} and {sources[second].name}: {error}"))
+                remarks.append(wanted.clean(f"Not compared: {names[first]} and {names[second]}: {error}"))
                 continue
             if rows:
                 sought = [_evaluation(sources[place], evaluations) for place in (first, second)]

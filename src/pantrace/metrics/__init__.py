@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from pantrace.errors import UsageError
 from pantrace.model import Measure
 from pantrace.wire.closest_name import closest_name
+from pantrace.wire.installed import broken_package, installed, load_installed
 
 from .metric import Found, Measurement, Metric, NoSettings, NotApplicable, Numbers, metric, parse_settings
 
@@ -76,10 +76,9 @@ __all__ = [
 ]
 
 
-@cache
 def _plugins() -> dict[str, str]:
     """Metrics of other packages: the entry point group `pantrace.metrics`, name -> "module:attribute"."""
-    return {point.name: point.value for point in entry_points(group="pantrace.metrics")}
+    return installed("pantrace.metrics")
 
 
 def names() -> tuple[str, ...]:
@@ -104,16 +103,9 @@ def by_name(name: str) -> Metric:
 
 
 def _of_a_package(name: str, place: str) -> Metric:
-    module, _, attribute = place.partition(":")
-    try:
-        found = getattr(import_module(module), attribute or name)
-    # Reported with the package's name: otherwise it would look like a fault of pantrace.
-    except Exception as error:  # noqa: BLE001 -- another package may raise anything
-        why = f"{type(error).__name__}: {error}"
-        raise UsageError(f"the metric {name!r} of an installed package ({place}) cannot be loaded: {why}") from None
+    found = load_installed("metric", name, place, name)
     if not isinstance(found, Metric):
-        why = "is not a metric; decorate it with metric()"
-        raise UsageError(f"the metric {name!r} of an installed package ({place}) {why}")
+        raise broken_package("metric", name, place, "is not a metric; decorate it with metric()")
     return found
 
 

@@ -231,9 +231,9 @@ def final_response(trajectory: Trajectory) -> str | None:
     return None
 
 
-def usage_total(trajectory: Trajectory, *, children: bool = False) -> Usage | None:
+def usage_total(trajectory: Trajectory, *, children: bool = True) -> Usage | None:
     """Tokens and cost of the trajectory's steps, or the source's totals if no step has any; None if there are neither.
-    `children` adds sub-agents. Graders, simulated users, abandoned branches and interrupted responses never count."""
+    `children`: sub-agents, too. Graders, simulated users, abandoned branches, interrupted responses never count."""
     usages: list[Usage] = []
     for each in agent_trajectories(trajectory) if children else (trajectory,):
         own = [step.usage for step in active_steps(each) if step.usage is not None and counts_usage(step)]

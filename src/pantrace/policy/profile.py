@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
-from math import isnan
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Literal
 
@@ -136,10 +136,12 @@ def _from_file(path: Path) -> Profile:
 def _check(profile: Profile, name: str) -> None:
     numbers = [*profile.thresholds.values(), *profile.limits.values(), *profile.weights.values()]
     numbers += [*(profile.scale or ()), *(each for each in (profile.composite_min, profile.hard_fail.below) if each)]
-    # No number is below NaN, so a threshold of NaN would pass everything.
-    if any(isnan(number) for number in numbers):
+    # No number is below NaN or above infinity: such a bound would pass everything, or nothing.
+    if strange := [number for number in numbers if not isfinite(number)]:
         raise UsageError(
-            f"{name}: nan cannot be a threshold, limit, weight or scale, because nothing could ever miss it"
+            f"{name}: {strange[0]} cannot be a threshold, limit, weight or scale, because nothing could ever miss it"
+            if isnan(strange[0])
+            else f"{name}: {strange[0]} is no threshold, limit, weight or scale; write a number that a score can reach"
         )
     if negative := [metric for metric, weight in profile.weights.items() if weight < 0]:
         raise UsageError(f"{name}: the weight of {negative[0]} is negative")

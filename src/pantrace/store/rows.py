@@ -164,7 +164,6 @@ class ScoreItem(NamedTuple):
     address: Address
     origin: str
     score: Score
-    json: str
 
 
 class DecisionItem(NamedTuple):
@@ -225,22 +224,19 @@ def _scores(
 ) -> tuple[list[ScoreItem], str | None]:
     """Each score once: a score of ours that equals one of the source is left out. `briefly`: scores that only say that
     they do not apply become a text."""
-    found: list[ScoreItem] = []
-    seen: set[bytes] = set()
-    # If the source has a score of the same name, both are compared as full JSON, so that equal ones are stored once.
-    names = {score.name for score in stored}
+    found = [ScoreItem(address, "source", score) for score in stored]
+    in_rows = {score.name for score in stored}
+    # What the source has scored, too, gets a row, so that equal scores are stored once.
+    names = set(in_rows)
     absent: list[Placed] = []
     place = 0
-    for score in stored:
-        seen.add(json := exact_json(score))
-        found.append(ScoreItem(address, "source", score, json.decode()))
     for score in ours:
         if briefly and is_bare(score) and score.name not in names:
             names.add(score.name)
             absent.append((place, score))
-        elif (json := exact_json(score)) not in seen:
-            seen.add(json)
-            found.append(ScoreItem(address, "run", score, json.decode()))
+        elif score.name not in in_rows or exact_json(score) not in _told(found, score.name):
+            in_rows.add(score.name)
+            found.append(ScoreItem(address, "run", score))
         else:
             continue
         place += 1
@@ -249,3 +245,7 @@ def _scores(
     if absent and text is None:
         return _scores(address, stored, ours, briefly=False)
     return found, text
+
+
+def _told(found: list[ScoreItem], name: str) -> set[bytes]:
+    return {exact_json(each.score) for each in found if each.score.name == name}

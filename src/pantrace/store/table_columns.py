@@ -10,7 +10,7 @@ from typing import Any
 from pantrace.model import Action, Score, Step, Thinking, ToolCall, Usage, final_response, step_text, turns, usage_total
 from pantrace.wire.inspect_grades import GRADES
 
-from .json_text import column_json, number_text
+from .json_text import column_json, column_jsons, exact_jsons, number_text
 from .rows import Address, CallItem, DecisionItem, SampleItem, ScoreItem, StepItem
 
 Columns = dict[str, Sequence[Any]]
@@ -58,7 +58,7 @@ def sample_columns(items: Sequence[SampleItem]) -> Columns:
         "required_evals": [
             column_json(each.required_evals) if each is not None and each.required_evals else "[]" for each in cases
         ],
-        "labels": [column_json(each.labels) if each is not None and each.labels else None for each in cases],
+        "labels": column_jsons([None if each is None else each.labels for each in cases]),
         "agent": [
             (case.agent if case is not None else None) or (each.agents[0].name if each and each.agents else None)
             for case, each in zip(cases, own, strict=True)
@@ -75,8 +75,8 @@ def sample_columns(items: Sequence[SampleItem]) -> Columns:
         **_fields(
             (None if each is None else each.outcome for each in own), status="status", reason="reason", reward="reward"
         ),
-        **_tokens(None if each is None else usage_total(each, children=True) for each in own),
-        "models": [column_json(list(models)) if (models := _models(each)) else None for each in trajectories],
+        **_tokens(None if each is None else usage_total(each) for each in own),
+        "models": column_jsons([list(_models(each)) for each in trajectories]),
         "trajectories": [*map(len, trajectories)],
         "turns": [0 if each is None else sum(turn.number > 0 for turn in turns(each)) for each in own],
         "steps": steps,
@@ -103,7 +103,7 @@ def step_columns(items: Sequence[StepItem]) -> Columns:
         **_fields(steps, started="at", ended="ended", model="model", stop="stop"),
         "text": [*map(step_text, steps)],
         "thinking": [*map(_thinking, steps)],
-        "actions": [*map(_actions, steps)],
+        "actions": column_jsons([[part for part in step.parts if isinstance(part, Action)] for step in steps]),
         "calls": [sum(type(part) is ToolCall for part in each.parts) for each in steps],
         **_tokens(each.usage for each in steps),
         **_fields((each.error for each in steps), error_kind="kind", error="message"),
@@ -113,11 +113,6 @@ def step_columns(items: Sequence[StepItem]) -> Columns:
 def _thinking(step: Step) -> str | None:
     thoughts = [part.text or part.summary for part in step.parts if isinstance(part, Thinking)]
     return "\n\n".join(thought for thought in thoughts if thought) or None
-
-
-def _actions(step: Step) -> str | None:
-    actions = [part for part in step.parts if isinstance(part, Action)]
-    return column_json(actions) if actions else None
 
 
 def call_columns(items: Sequence[CallItem]) -> Columns:
@@ -145,7 +140,7 @@ def _output(output: Any) -> str | None:
 
 def score_columns(items: Sequence[ScoreItem]) -> Columns:
     """The columns of `scores`."""
-    addresses, origins, scores, json = zip(*items, strict=True)
+    addresses, origins, scores = zip(*items, strict=True)
     values, kinds, texts = zip(*map(_value, scores), strict=True)
     return {
         **_addressed(addresses),
@@ -156,9 +151,9 @@ def score_columns(items: Sequence[ScoreItem]) -> Columns:
         **_fields(scores, name="name", status="status", passed="passed", threshold="threshold"),
         **_fields(scores, explanation="explanation"),
         **_fields((each.scale for each in scores), scale_low="low", scale_high="high", better="better"),
-        "evidence": [column_json(each.evidence) if each.evidence else None for each in scores],
-        "numbers": [column_json(each.values) if each.values else None for each in scores],
-        "details": [column_json(each.details) if each.details else None for each in scores],
+        "evidence": column_jsons([each.evidence for each in scores]),
+        "numbers": column_jsons([each.values for each in scores]),
+        "details": column_jsons([each.details for each in scores]),
         **_fields(
             (each.maker for each in scores),
             maker="name",
@@ -166,7 +161,7 @@ def score_columns(items: Sequence[ScoreItem]) -> Columns:
             maker_version="version",
             maker_model="model",
         ),
-        "json": json,
+        "json": exact_jsons(scores),
     }
 
 

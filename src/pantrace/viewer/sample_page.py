@@ -42,7 +42,7 @@ def page_of(shown: ShownSample, key: str, rows: Sequence[Row], branches: Sequenc
     """A sample's page without its steps."""
     sample, trajectory = shown.sample, shown.sample.trajectory
     numbers = _numbers(trajectory)
-    usage = usage_total(trajectory, children=True) if trajectory is not None else None
+    usage = usage_total(trajectory) if trajectory is not None else None
     cost, estimated = cost_of(sample)
     costs = costs_of_steps(trajectory, estimated=estimated) if trajectory is not None else {}
     place_of = _places(rows, numbers)
@@ -300,22 +300,23 @@ def seconds_of(trajectory: Trajectory) -> float | None:
 
 
 def counts_of(sample: Sample, rows: Sequence[Row]) -> dict[str, Any]:
-    """The numbers of a sample that the table shows."""
+    """The numbers of a sample that the table shows: tokens and cost of all that was paid, as `show` lists them."""
     trajectory = sample.trajectory
     if trajectory is None:
         return {}
     pairs = call_pairs(trajectory, children=True)
-    usage = usage_total(trajectory, children=True)
+    usage = usage_total(trajectory)
     cost, estimated = cost_of(sample)
+    spent = _spent(sample) or {"tokens": total_tokens(usage) if usage else None, "cost": cost, "estimated": estimated}
     names = [step.agent for step in trajectory.steps if step.agent and step.role == "agent"]
     models = [step.model for step in trajectory.steps if step.model]
     return {
         "steps": sum(row.active for row in rows),
         "calls": len(pairs),
         "errors": sum(row.failed for row in rows),
-        "tokens": total_tokens(usage) if usage is not None else None,
-        "cost": cost,
-        "estimated": estimated or None,
+        "tokens": spent["tokens"],
+        "cost": spent["cost"],
+        "estimated": spent["estimated"] or None,
         "seconds": seconds_of(trajectory),
         "created": trajectory.created,
         "agent": (sample.case.agent if sample.case else None) or (names[0] if names else None),

@@ -18,6 +18,7 @@ from pantrace.errors import ReadError
 from .bounded_json import bounded, decode_shallow, depth_error, opens_more_than
 from .depth import OURS, is_too_deep
 from .limits import limits
+from .plural import few
 from .read_listener import decode_listener
 from .record_depth import is_record_too_deep
 
@@ -142,7 +143,7 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     except json.JSONDecodeError as error:
         if _is_cut(error):
             torn = ": the text that starts here does not end" if error.msg.startswith(_OPEN) else ""
-            message = f"the JSON is cut off at byte {len(data):,} of {len(data):,}{torn}"
+            message = f"the JSON is cut off after {few(len(data), 'byte')}{torn}"
             where = f"line {error.lineno}, column {error.colno}"
             raise ReadError(message, place=where, remedy=UNFINISHED) from None
         raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
@@ -299,6 +300,14 @@ def encode(value: Any, *, indent: int | None = None) -> bytes:
     except (UnicodeEncodeError, msgspec.DecodeError):
         plain = msgspec.to_builtins(value, enc_hook=_itself, builtin_types=(NonFinite,))
         return _patient_text(plain, indent, "\n").encode()
+
+
+def encode_lines(values: Sequence[Any]) -> list[str]:
+    """Compact JSON of each value, in one call."""
+    try:
+        return _encoder.encode_lines(values).decode().split("\n")[:-1] if values else []
+    except UnicodeEncodeError:
+        return [encode(value).decode() for value in values]
 
 
 def text_or_json(value: Any) -> str:

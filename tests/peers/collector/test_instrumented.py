@@ -94,7 +94,7 @@ def test_an_instrumented_agent_is_recorded_and_scored(script: str, tmp_path: Pat
     assert told is not None
     assert [pair.call.name for pair in call_pairs(told)] == ["bash"]
     assert final_response(told) == "The note says 42 (2)."
-    total = usage_total(told, children=True)
+    total = usage_total(told)
     assert total is not None
     counted = (sum(each["input"] for each in model.calls), sum(each["output"] for each in model.calls))
     assert (total.input, total.output) == counted

@@ -99,7 +99,7 @@ def _wait(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
 def story(sample: Sample) -> dict[str, Any]:
     trajectory = sample.trajectory
     assert trajectory is not None
-    total = usage_total(trajectory, children=True)
+    total = usage_total(trajectory)
     assert total is not None
     return {
         "turns": [turn.number for turn in turns(trajectory) if turn.number],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.data_uri import split_data_uri
-from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of, said_again
 from pantrace.wire.field_map import ANYTHING, INTEGER, NUMBER, OBJECT, TEXT, TIME, FieldMap
 from pantrace.wire.mixed_output import split
 from pantrace.wire.optional import list_of, text_of
@@ -95,6 +96,10 @@ def trajectory_from(raw: Any) -> Trajectory:
         else {}
     )
     steps = tuple(step_from(each, place) for place, each in enumerate(raw["steps"], 1))
+    total = TOTALS.load(totals) if isinstance(totals, dict) else None
+    if any(without_cache(each.usage) for each in steps) or without_cache(total):
+        steps = tuple(msgspec.structs.replace(each, usage=with_cache(each.usage, "prompt_tokens")) for each in steps)
+        total = with_cache(total, "total_prompt_tokens")
     callers = {child: call for step in steps for child, call in _started_trajectories(step)}
     return RUN.load(
         raw,
@@ -103,10 +108,24 @@ def trajectory_from(raw: Any) -> Trajectory:
         created=next((step.at for step in steps if step.at is not None), None),
         agents=(_agent(agent),) if isinstance(agent, dict) else (),
         steps=steps,
-        usage={"": TOTALS.load(totals)} if isinstance(totals, dict) else None,
+        usage={"": total} if total is not None else None,
         children=tuple(_child(each, name, callers) for each in children),
         extra=as_extra(NAME, twice),
     )
+
+
+def without_cache(usage: Usage | None) -> bool:
+    """Whether a prompt was counted without its cached tokens, against the specification: a part cannot be more than the
+    whole. Harbor's agent for OpenClaw passes such counts on."""
+    return usage is not None and (usage.cache_read or 0) > (usage.input if usage.input is not None else inf)
+
+
+def with_cache(usage: Usage | None, key: str) -> Usage | None:
+    """Usage with the cached tokens added to the prompt. The number of the document is kept, and written back."""
+    if usage is None or usage.input is None or not usage.cache_read:
+        return usage
+    extra = as_extra(NAME, rest_in(usage.extra, NAME) | {key: usage.input})
+    return msgspec.structs.replace(usage, input=usage.input + usage.cache_read, derived=("input",), extra=extra)
 
 
 def _child(raw: Any, parent: Any, callers: dict[str, str | None]) -> Trajectory:
@@ -146,14 +165,23 @@ def _agent(raw: dict[str, Any]) -> Agent:
     functions = [each.get("function") if isinstance(each, dict) else None for each in listed]
     if isinstance(tools, list) and all(isinstance(each, dict) and "name" in each for each in functions):
         found = tuple(
-            TOOL.load(function, extra=as_extra(NAME, {"around": around} if (around := rest_of(each, _AROUND)) else {}))
+            TOOL.load(
+                function,
+                extra=as_extra(
+                    NAME,
+                    {"around": around}
+                    if (around := rest_of(each, ("function", *said_again(each, type="function"))))
+                    else {},
+                ),
+            )
             for function, each in zip(functions, tools, strict=True)
         )
         return AGENT.load(raw, {"tool_definitions"}, tools=found)
     return AGENT.load(raw)
 
 
-_AROUND = {"type", "function"}
+def _around(tool: dict[str, Any]) -> dict[str, Any]:
+    return rest_of(tool, ("function", *said_again(tool, type="function")))
 
 
 def step_from(raw: Any, place: int) -> Step:
@@ -185,8 +213,9 @@ def step_from(raw: Any, place: int) -> Step:
     observation = raw.get("observation")
     if isinstance(observation, dict) and isinstance(observation.get("results"), list):
         taken.add("observation")
-        names = {part.id: part.name for part in parts if isinstance(part, ToolCall)}
-        parts += [_result(each, names) for each in observation["results"]]
+        made = [part for part in parts if isinstance(part, ToolCall)]
+        names = {call.id: call.name for call in made}
+        parts += _answering(made, [_result(each, names) for each in observation["results"]])
         if not observation["results"] or len(observation) > 1:
             extra["observation"] = {key: value for key, value in observation.items() if key != "results"}
     given: dict[str, Any] = {}
@@ -220,6 +249,25 @@ def _result(raw: Any, names: dict[str | None, str]) -> ToolResult:
     caller = raw.get("source_call_id")
     name = names.get(caller) if isinstance(caller, str) else None
     return RESULT.load(raw, {"content"}, output=content, media=media, name=name, extra=as_extra(NAME, form))
+
+
+def _answering(calls: list[ToolCall], results: list[ToolResult]) -> list[ToolResult]:
+    """Results with the calls of the same step that they answer, where they name none: each its own in order, or one all
+    of them. Terminus 2 types several commands and looks at the terminal once."""
+    named = {result.call_id for result in results}
+    waiting = [call for call in calls if call.id is not None and call.id not in named]
+    unnamed = [place for place, result in enumerate(results) if result.call_id is None]
+    if not waiting or not unnamed or len(unnamed) not in (1, len(waiting)):
+        return results
+    found = list(results)
+    for place, call in zip(reversed(unnamed), reversed(waiting), strict=False):
+        extra = as_extra(NAME, rest_in(results[place].extra, NAME) | {"unnamed": True})
+        found[place] = msgspec.structs.replace(results[place], call_id=call.id, name=call.name, extra=extra)
+    shared = [
+        ToolResult(call_id=call.id, name=call.name, extra=as_extra(NAME, {"together": waiting[-1].id}))
+        for call in waiting[: -len(unnamed)]
+    ]
+    return [*shared, *found]
 
 
 SOURCE = FieldMap(

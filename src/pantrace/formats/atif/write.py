@@ -37,7 +37,7 @@ from .read import AGENT, CALL, NAME, RESULT, RUN, SOURCE, STEP, TOOL, TOTALS, US
 
 VERSION = "ATIF-v1.7"
 WITH_SOUND = "ATIF-v1.8"
-_FORMS = ("message", "tool_calls", "observation", "content")
+_FORMS = ("message", "tool_calls", "observation", "content", "unnamed", "together")
 """Notes on the form of a record; they are not keys of it."""
 
 
@@ -118,7 +118,7 @@ def _totals(trajectory: Trajectory, own: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def _sum_of_steps(trajectory: Trajectory) -> dict[str, Any] | None:
-    total = usage_total(trajectory)
+    total = usage_total(trajectory, children=False)
     return TOTALS.dump(_bare(total)) if total is not None else None
 
 
@@ -140,7 +140,8 @@ class _Steps:
         for step in steps:
             asked = step if step.role == "agent" else asked
             for part in step.parts:
-                if isinstance(part, ToolResult):
+                # A document has one result for calls that were answered together.
+                if isinstance(part, ToolResult) and "together" not in rest_in(part.extra, NAME):
                     pair = paired.get(id(part))
                     # A result whose call is not recorded goes to the last step that could have asked for it.
                     target = pair.step if pair is not None else step if step.role != "tool" else asked
@@ -189,7 +190,8 @@ class _Steps:
         row = RESULT.dump(result, *_FORMS)
         known = {part.id for part in step.parts if isinstance(part, ToolCall)}
         # Harbor refuses a result that names a call of another step.
-        if result.call_id not in known and NAME not in step.extra:
+        foreign = result.call_id not in known and NAME not in step.extra
+        if foreign or "unnamed" in rest_in(result.extra, NAME):
             row.pop("source_call_id", None)
         content = _content(result)
         if content is not None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pantrace.errors import ReadError
+from pantrace.wire.json import decode
+
 ODD = "odd"
 """The key for attributes that do not follow OTLP, kept unchanged."""
 BYTES = "bytesValue"
@@ -51,6 +54,17 @@ def value_from(raw: Any) -> tuple[Any, bool]:
         case {"bytesValue": str()}:
             return raw, False
     return (raw, True) if raw else (None, False)
+
+
+def unpacked(value: Any) -> Any:
+    """The value of a JSON text; any other value as it is."""
+    # Only objects and lists: a text such as "12" or "true" may be somebody's answer.
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return decode(value.encode("utf-8", "surrogatepass"))
+        except ReadError:
+            return value
+    return value
 
 
 def attributes_from(raw: Any) -> tuple[dict[str, Any], list[Any]]:

@@ -15,8 +15,8 @@ from pantrace.wire.carry_rest import carry_rest
 from pantrace.wire.pantrace_key import CARRIER
 
 from .assemble import Built, trajectory_of
-from .dialects.events import RESULT
 from .leftover_attributes import with_kept, words_of
+from .observations import RESULT
 from .plain_spans import Plain
 from .span import Span
 from .span_tree import read_trees

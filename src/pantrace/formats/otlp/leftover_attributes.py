@@ -16,8 +16,9 @@ from pantrace.wire.json import to_plain
 from pantrace.wire.words import words_in
 
 from .assemble import Built
+from .attribute_values import unpacked
 from .plain_spans import Plain
-from .span import NAME, Attributes, Span, unpacked
+from .span import NAME, Attributes, Span
 
 SHAPE = frozenset(
     {

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Media, Part, Text, Thinking, Tool, ToolCall, ToolResult, Unknown
-from pantrace.wire.optional import text_of
+from pantrace.wire.optional import object_of, text_of
 
-from .span import NAME, Message, unpacked
+from .attribute_values import unpacked
+from .span import NAME, Message
 
 _ROLES = {
     "system": "system",
@@ -77,7 +78,8 @@ def _parts(raw: dict[str, Any], role: str) -> list[Part]:
             parts.append(Thinking(text=thought))
     blocks = content if isinstance(content, list) else [content]
     parts += [part for each in blocks if (part := part_from(each)) is not None]
-    calls = raw.get("tool_calls")
+    # LangChain keeps the calls of some models as the model wrote them.
+    calls = raw.get("tool_calls") or object_of(raw.get("additional_kwargs")).get("tool_calls")
     known = {part.id for part in parts if isinstance(part, ToolCall)}
     for each in calls if isinstance(calls, list) else ():
         call = call_from(each)

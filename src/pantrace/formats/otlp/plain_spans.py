@@ -15,6 +15,7 @@ from pantrace.wire.optional import object_of
 from pantrace.wire.times import from_iso
 
 from .attribute_values import ODD, attributes_from, attributes_to, value_from, value_to
+from .observations import is_observation, with_spans
 from .table_rows import is_table_row, spans_of
 
 Plain = dict[str, Any]
@@ -58,7 +59,7 @@ def plain_in(row: Any) -> Iterator[tuple[Kind, Plain]]:
         for each in spans_of(row):
             yield "span", _plain(each, {}, {})
         return
-    row = _camel(row)
+    row = _camel(with_spans(row))
     if "resourceSpans" in row or "resourceLogs" in row:
         around = {key: value for key, value in row.items() if key not in ("resourceSpans", "resourceLogs")}
         yield from _in_resources(row.get("resourceSpans"), around, "span")
@@ -83,14 +84,14 @@ def plain_in(row: Any) -> Iterator[tuple[Kind, Plain]]:
 
 def spans_in(row: dict[str, Any]) -> list[Any] | None:
     """The spans of a dump: `spans`, `data` in Phoenix's API, or `data.spans` in MLflow."""
-    listed = row.get("spans", row.get("data"))
+    listed = (row := with_spans(row)).get("spans", row.get("data"))
     listed = listed.get("spans") if isinstance(listed, dict) and isinstance(row.get("info"), dict) else listed
     return listed if isinstance(listed, list) and "spanId" not in row and all(map(is_span, listed[:1])) else None
 
 
 def is_span(row: Any) -> bool:
     """Whether an object is a span of an SDK's dump, or a row of a table of spans."""
-    if is_table_row(row):
+    if is_table_row(row) or is_observation(row):
         return True
     if not isinstance(row, dict) or not isinstance(row.get("attributes", {}), (dict, list)):
         return False

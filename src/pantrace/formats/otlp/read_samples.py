@@ -19,11 +19,12 @@ from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.read_listener import listener
 from pantrace.wire.words import words_in
 
+from .attribute_values import unpacked
 from .container import Located
 from .conversation import load_whole
 from .groups import Groups, trace_of
 from .plain_spans import Plain, plain_in
-from .span import NAME, unpacked
+from .span import NAME
 
 
 def samples_from(

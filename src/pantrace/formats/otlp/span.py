@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pantrace.errors import ReadError
 from pantrace.model import Part, Score, StepError, Tool, Usage
-from pantrace.wire.json import decode
 
+from .attribute_values import unpacked
 from .plain_spans import Plain
 
 NAME = "otlp"
@@ -137,17 +136,6 @@ def _lists(value: Any) -> Any:
     if value and all(key.isdecimal() for key in value):
         return [_lists(value[key]) for key in sorted(value, key=int)]
     return {key: _lists(inner) for key, inner in value.items()}
-
-
-def unpacked(value: Any) -> Any:
-    """The value of a JSON text; any other value as it is."""
-    # Only objects and lists: a text such as "12" or "true" may be somebody's answer.
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return decode(value.encode("utf-8", "surrogatepass"))
-        except ReadError:
-            return value
-    return value
 
 
 class Event:

@@ -16,7 +16,8 @@ import msgspec
 from pantrace.model import Kind, Media, Part, Role, Text, Thinking, ToolCall, ToolResult, Unknown
 from pantrace.wire.json import encode
 
-from .span import Message, Span, SpanContent, unpacked
+from .attribute_values import unpacked
+from .span import Message, Span, SpanContent
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "agent", "tool": "tool"}
 

@@ -16,10 +16,9 @@ from pantrace.wire.output_row import Row
 from pantrace.wire.pantrace_key import CARRIER, may_carry, reads_carried
 
 from . import protobuf
-from .attribute_values import attributes_to
+from .attribute_values import attributes_to, unpacked
 from .container import first_message, is_protobuf
 from .plain_spans import Plain, requests_to
-from .span import unpacked
 
 PROTOBUF = (".pb", ".binpb")
 LINES = (".jsonl", ".ndjson")
@@ -55,7 +54,7 @@ def _requests(header: RunHeader, rows: Iterable[Row]) -> Iterator[dict[str, Any]
             yield _header(fields)
         first = False
         yield requests_to(_spans(row.value))
-    if first:
+    if first and may_carry():
         # An empty file would not be recognised as OTLP.
         yield _header(fields)
 

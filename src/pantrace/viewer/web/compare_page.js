@@ -130,8 +130,13 @@ function comparisonRow(row) {
 
 function estimate(each, unit, signed) {
   if (!each) return '–';
-  const sign = signed && each.value > 0 ? '+' : '';
-  return [h('b', {}, sign + inUnit(each.value, unit)), each.low != null ? h('div.quiet', {}, inUnit(each.low, unit) + ' to ' + inUnit(each.high, unit)) : null];
+  const shown = signed ? (value) => (value > 0 ? '+' : '') + (unit === 'share' ? inPoints(value) : inUnit(value, unit)) : (value) => inUnit(value, unit);
+  return [h('b', {}, shown(each.value)), each.low != null ? h('div.quiet', {}, shown(each.low) + ' to ' + shown(each.high)) : null];
+}
+
+// The difference of two shares: 5 points, which is not 5 % more.
+function inPoints(share) {
+  return number(Math.round(share * 1000) / 10) + ' points';
 }
 
 function sentence(rows) {

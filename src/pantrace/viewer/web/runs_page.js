@@ -10,6 +10,24 @@ const COLUMNS = [
   ['tokens', 'tokens', (run) => run.tokens], ['seconds', 'time', (run) => run.seconds], ['created', 'when', (run) => run.header.created ?? null],
 ];
 
+const CELLS = {
+  samples: (run) => digits(count(run.samples)),
+  rate: (run) => digits(passRate(run) == null ? h('span.quiet', {}, '–') : percent(passRate(run))),
+  cost: (run) => digits(money(run.cost, run.estimated), run.estimated ? 'cost' + ESTIMATED : ''),
+  tokens: (run) => digits(compact(run.tokens)),
+  seconds: (run) => digits(duration(run.seconds)),
+  created: (run) => digits(when(run.header.created)),
+};
+
+function digits(shown, title = '') {
+  return h('td.digits', { title }, shown || '–');
+}
+
+// A long name may break behind its dots and underscores.
+function breakable(name) {
+  return name.split(/(?<=[._])/).map((part) => [part, h('wbr')]);
+}
+
 export class RunsView {
   constructor(site) {
     this.site = site;
@@ -24,10 +42,12 @@ export class RunsView {
   draw() {
     const { site } = this;
     const measures = mainMeasures(site.runs);
+    // A column that is empty in every run only pushes the others off the page.
+    const columns = COLUMNS.filter(([, , of], place) => place < 3 || site.runs.some((run) => of(run) != null));
     const runs = site.runs.filter((run) => [run.name, run.agent, run.model, run.header.task].join(' ').toLowerCase().includes(this.words));
     const column = COLUMNS.find(([name]) => name === this.sort.by)?.[2] || ((run) => run.measures.find((each) => 'm:' + each.name === this.sort.by)?.value);
     if (this.sort.by) runs.sort((one, two) => compareValues(column(one), column(two), this.sort.down));
-    const head = (name, words) => h('th', { class: name === 'name' || name.startsWith('m:') ? '' : 'digits', 'aria-sort': this.sort.by === name ? (this.sort.down ? 'descending' : 'ascending') : null }, h('button', { type: 'button', onclick: () => {
+    const head = (name, words) => h('th', { class: name === 'name' ? '' : name.startsWith('m:') ? 'measure-cell' : 'digits', 'aria-sort': this.sort.by === name ? (this.sort.down ? 'descending' : 'ascending') : null }, h('button', { type: 'button', onclick: () => {
       this.sort = { by: name, down: this.sort.by === name ? !this.sort.down : name !== 'name' };
       this.draw();
     } }, words, this.sort.by === name ? (this.sort.down ? ' ↓' : ' ↑') : ''));
@@ -42,13 +62,12 @@ export class RunsView {
         several ? h('button.primary', { type: 'button', disabled: site.runs.length > 2 && this.chosen.size < 2, onclick: () => this.compare() }, 'Compare') : null),
       siteNotes(site),
       h('div.wide', {}, h('table.runs-table', {},
-        h('thead', {}, h('tr', {}, site.runs.length > 2 ? h('th', {}, h('span.unseen', {}, 'choose')) : null, COLUMNS.map(([name, words]) => head(name, words)), measures.map((name) => head('m:' + name, name)))),
-        h('tbody', {}, runs.map((run) => this.row(run, measures, site.runs.length > 2))))),
+        h('thead', {}, h('tr', {}, site.runs.length > 2 ? h('th', {}, h('span.unseen', {}, 'choose')) : null, columns.map(([name, words]) => head(name, words)), measures.map((name) => head('m:' + name, breakable(name))))),
+        h('tbody', {}, runs.map((run) => this.row(run, columns, measures, site.runs.length > 2))))),
       site.plots.length ? h('div.plots', {}, site.plots.map(plot)) : null));
   }
 
-  row(run, measures, choosing) {
-    const rate = passRate(run);
+  row(run, columns, measures, choosing) {
     return h('tr', {},
       choosing ? h('td', {}, h('input', { type: 'checkbox', 'aria-label': 'choose ' + run.name, checked: this.chosen.has(run.key), onchange: (event) => {
         if (event.target.checked) this.chosen.add(run.key);
@@ -56,9 +75,7 @@ export class RunsView {
         this.draw();
       } })) : null,
       h('td', {}, h('a.run-name', { href: '#/run/' + run.key }, run.name), run.live ? h('span.badge.live', {}, 'running') : null, h('div.quiet', {}, [run.header.task, run.agent, run.model].filter(Boolean).join(' · ')), shareBar(run.statuses)),
-      h('td.digits', {}, count(run.samples)),
-      h('td.digits', {}, rate == null ? h('span.quiet', {}, '–') : percent(rate)),
-      h('td.digits', { title: run.estimated ? 'cost' + ESTIMATED : '' }, money(run.cost, run.estimated) || '–'), h('td.digits', {}, compact(run.tokens) || '–'), h('td.digits', {}, duration(run.seconds) || '–'), h('td.digits', {}, when(run.header.created) || '–'),
+      columns.slice(1).map(([name]) => CELLS[name](run)),
       measures.map((name) => {
         const measure = run.measures.find((each) => each.name === name);
         return h('td.measure-cell', {}, measure?.value == null ? h('span.quiet', { title: measure?.why }, '–') : [h('b', {}, inUnit(measure.value, measure.unit)), intervalBar(measure)]);

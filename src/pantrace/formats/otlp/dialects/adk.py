@@ -11,8 +11,9 @@ from typing import Any
 
 from pantrace.model import Text, Usage
 
+from ..attribute_values import unpacked
 from ..messages import message_from, messages_from, tools_from
-from ..span import Span, SpanContent, unpacked
+from ..span import Span, SpanContent
 from . import genai
 
 _CONTEXT = "For context:"

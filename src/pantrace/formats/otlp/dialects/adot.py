@@ -11,8 +11,9 @@ from typing import Any
 from pantrace.model import Text, ToolCall
 from pantrace.wire.optional import text_of
 
+from ..attribute_values import unpacked
 from ..messages import call_from, messages_from
-from ..span import Event, Message, Span, SpanContent, unpacked
+from ..span import Event, Message, Span, SpanContent
 from . import genai
 
 

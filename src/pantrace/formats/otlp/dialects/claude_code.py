@@ -9,7 +9,8 @@ from typing import Any
 
 from pantrace.model import StepError, Text, Usage
 
-from ..span import Kind, Message, Span, SpanContent, unpacked
+from ..attribute_values import unpacked
+from ..span import Kind, Message, Span, SpanContent
 from . import genai
 
 _KINDS: dict[str, Kind] = {

@@ -10,8 +10,10 @@ from typing import Any
 
 from pantrace.model import Score, Text, ToolResult
 
+from ..attribute_values import unpacked
 from ..messages import message_from, messages_from, part_from, plain_output
-from ..span import Event, Message, Span, SpanContent, unpacked
+from ..observations import RESULT
+from ..span import Event, Message, Span, SpanContent
 
 _ROLES = {
     "gen_ai.system.message": "system",
@@ -20,7 +22,6 @@ _ROLES = {
     "gen_ai.tool.message": "tool",
 }
 DETAILS = "gen_ai.client.inference.operation.details"
-RESULT = "gen_ai.evaluation.result"
 _LABELS = {"pass": True, "passed": True, "fail": False, "failed": False}
 
 

@@ -12,8 +12,9 @@ from typing import Any
 from pantrace.model import StepError, Text, Usage
 from pantrace.wire.optional import text_of
 
+from ..attribute_values import unpacked
 from ..messages import messages_from, tools_from
-from ..span import Kind, Message, Span, SpanContent, unpacked
+from ..span import Kind, Message, Span, SpanContent
 from .events import scores_of, with_events
 
 _KINDS: dict[str, Kind] = {

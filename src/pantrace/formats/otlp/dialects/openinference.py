@@ -10,8 +10,9 @@ from typing import Any
 
 from pantrace.model import Text, Usage
 
+from ..attribute_values import unpacked
 from ..messages import message_from, messages_from, tools_from
-from ..span import Kind, Message, Span, SpanContent, unpacked
+from ..span import Kind, Message, Span, SpanContent
 from . import genai
 from .events import scores_of
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from ..attribute_values import unpacked
 from ..messages import message_from, plain_output, tools_from
-from ..span import Kind, Message, Span, SpanContent, unpacked
+from ..span import Kind, Message, Span, SpanContent
 from . import genai
 
 _KINDS: dict[str, Kind] = {"tool": "tool", "agent": "agent"}
