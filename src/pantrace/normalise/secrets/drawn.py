@@ -68,6 +68,6 @@ def is_random(value: str) -> bool:
 
 
 def _is_broken_up(piece: str) -> bool:
-    """Whether small and large letters and digits alternate faster than in names: FlaskOAuth1App has 2.8 letters each."""
+    """Whether small and large letters and digits alternate faster than in names: FlaskOAuth1App has runs of 2.8."""
     runs = len(_SAME.findall(piece))
     return runs > 5 and 2 * len(piece) <= 5 * runs
