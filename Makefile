@@ -17,7 +17,7 @@ help: ## This list
 
 .venv/demo: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[analysis,view]'
 	@$(COMPILE)
 	@touch $@
 

@@ -1,18 +1,20 @@
 """Commands in forks of a process that has loaded everything: each a process of its own, without the seconds of loading.
 
-`with preloaded(folder) as program:` gives the words that stand for `python -m pantrace`. They are a small program that
+`with preloaded() as program:` gives the words that stand for `python -m pantrace`. They are a small program that
 hands its words, folder, environment and streams to the loaded process, which forks; the fork is the command."""
 
 from __future__ import annotations
 
 import atexit
 import gc
-import json
+import marshal
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,31 +23,19 @@ HERE = Path(__file__)
 
 
 @contextmanager
-def preloaded(folder: Path) -> Iterator[list[str]]:
+def preloaded() -> Iterator[list[str]]:
     """The words of a program that runs `pantrace` in forks, as long as this lasts."""
-    address = folder / "preloaded"
     paths = os.pathsep.join(str(HERE.parent.parent / each) for each in ("src", "tests"))
     environment = {**os.environ, "PYTHONPATH": paths, "LC_ALL": "C.UTF-8"}
-    command = [sys.executable, str(HERE), "--serve", str(address)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        try:
+    # Folders of tests may lie too deep for the address of a socket.
+    with tempfile.TemporaryDirectory(prefix="pantrace-") as folder:
+        address = f"{folder}/socket"
+        command = [sys.executable, str(HERE), address]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
             # Isolated and without site: it has to start at once.
-            yield [sys.executable, "-I", "-S", str(HERE), str(address)]
-        finally:
-            process.terminate()
-
-
-def handed_over(address: str, words: list[str]) -> int:
-    """Have a command run with what this process was given, and its exit code."""
-    given = {"words": words, "folder": os.getcwd(), "environment": dict(os.environ)}  # noqa: PTH109 -- a start counts
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(address)
-        socket.send_fds(connection, [b"streams"], [0, 1, 2])
-        connection.sendall(json.dumps(given).encode())
-        connection.shutdown(socket.SHUT_WR)
-        return int(connection.recv(16))
+            yield [sys.executable, "-I", "-S", str(HERE.with_name("handing_over.py")), address]
 
 
 def serve(address: str) -> None:
@@ -59,6 +49,8 @@ def serve(address: str) -> None:
         listener.listen(64)
         print("ready", flush=True)
         while True:
+            if sys.stdin in select.select([listener, sys.stdin], [], [])[0]:
+                os._exit(0)  # whoever started it has gone
             connection, _ = listener.accept()
             with connection:
                 if os.fork():
@@ -87,12 +79,12 @@ def _become(connection: socket.socket) -> None:
     for stream, number in zip(streams, range(3), strict=True):
         os.dup2(stream, number)
         os.close(stream)
-    given = json.loads(b"".join(iter(lambda: connection.recv(1 << 16), b"")))
-    os.chdir(given["folder"])
+    words, folder, environment = marshal.loads(b"".join(iter(lambda: connection.recv(1 << 16), b"")))
+    os.chdir(folder)
     os.environ.clear()
-    os.environ.update(given["environment"])
-    sys.argv = ["pantrace", *given["words"]]
-    sys.path[0] = given["folder"]
+    os.environ.update(environment)
+    sys.argv = ["pantrace", *words]
+    sys.path[0] = folder
 
 
 def _run() -> None:
@@ -111,8 +103,6 @@ def _run() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] != "--serve":
-        sys.exit(handed_over(sys.argv[1], sys.argv[2:]))
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    serve(sys.argv[2])
+    serve(sys.argv[1])
     _run()

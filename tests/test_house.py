@@ -42,6 +42,21 @@ def test_the_command_line_starts_without_rich_or_a_format() -> None:
     assert not any(name.startswith("pantrace.formats.") for name in loaded)
 
 
+def test_commands_load_what_they_use_and_nothing_else(tmp_path: Path) -> None:
+    runs = SOURCE.parents[1] / "tests" / "golden" / "native" / "every_part.trace.jsonl"
+
+    def loaded(*arguments: str) -> set[str]:
+        quiet = "contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit)"
+        begin = "import contextlib, io; from pantrace.cli import main"
+        return _loaded(f"{begin}\nwith {quiet}: main({[*arguments]!r})\npass")
+
+    evaluated = str(tmp_path / "results")
+    assert "asyncio" not in loaded("measure", str(runs))
+    assert "pantrace.judges.judge" in loaded("eval", str(runs), "--out", evaluated)
+    # pyarrow.compute makes a function for each of its kernels when it is loaded.
+    assert not loaded("compare", evaluated, evaluated) & {"asyncio", "pantrace.judges", "pyarrow.compute", "duckdb"}
+
+
 def test_public_names_are_what_is_visible() -> None:
     assert dir(pantrace) == sorted(pantrace.__all__)
     for name in pantrace.__all__:
@@ -87,5 +102,5 @@ def test_the_error_tree_in_the_docstring_is_the_tree() -> None:
     from pantrace import errors
 
     drawn = re.findall(r"(?:├──|└──|^)\s*(\w+)\s{2,}", errors.__doc__ or "", re.MULTILINE)
-    real = [name for name, value in vars(errors).items() if isinstance(value, type)]
+    real = [name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)]
     assert sorted(drawn) == sorted(real)

@@ -25,8 +25,8 @@ BLOCK = re.compile(r"^```(console|file)(?: ([^\n]+))?\n(.*?)^```$", re.MULTILINE
 
 
 @pytest.fixture(scope="module")
-def pantrace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with preloaded(tmp_path_factory.mktemp("preloaded")) as program:
+def pantrace() -> Iterator[str]:
+    with preloaded() as program:
         yield shlex.join(program)
 
 

@@ -34,6 +34,17 @@ def test_validate_names_the_file_and_the_remedy(damaged: Path) -> None:
     assert "`pantrace eval`" in told.output
 
 
+@pytest.mark.parametrize("table", ["samples", "steps", "calls", "scores"])
+def test_validate_looks_at_every_file_of_a_part(run: Path, table: str) -> None:
+    part = next((run / "parts").glob(f"*.{table}.*"))
+    content = bytearray(part.read_bytes())
+    content[len(content) // 2] ^= 1
+    part.write_bytes(content)
+    told = CliRunner().invoke(cli, ["validate", str(run)])
+    assert told.exit_code == 1
+    assert f"error: {part}: this part of the run is damaged: its content is not what was written" in told.output
+
+
 def test_a_healthy_run_has_nothing_without_a_place(run: Path) -> None:
     told = CliRunner().invoke(cli, ["validate", str(run)])
     assert told.exit_code == 0

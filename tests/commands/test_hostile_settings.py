@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands.test_hostile_inputs import FIRST, SAMPLE, run
+from thorough import quick
 
 ALIASES = "".join(f"b{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
 SETTINGS = {
@@ -28,7 +29,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", quick({"rules"}, COMMANDS))
 @pytest.mark.parametrize("name", SETTINGS)
 def test_it_is_refused_within_limits(name: str, command: str, tmp_path: Path) -> None:
     content, why = SETTINGS[name]

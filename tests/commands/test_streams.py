@@ -14,6 +14,7 @@ import pytest
 
 import pantrace
 from goldens import ROOT
+from thorough import thorough
 
 SOURCE = Path(pantrace.__file__).parent.parent
 GRADED = """{"pantrace": "1", "run": {"name": "graded"}}
@@ -46,6 +47,8 @@ COMMANDS = [
     ("eval cases.explain.jsonl --out results --report OUT", 0, b"{\n"),
     ("init OUT --force", 0, b"# A plan"),
 ]
+QUICK = [COMMANDS[number][0] for number in (0, 3, 9, 17)]
+"""One that writes text, an archive, Parquet and a report."""
 
 
 @pytest.fixture
@@ -67,7 +70,10 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(words, cwd=folder, capture_output=True, check=False, env=environment, timeout=120)
 
 
-@pytest.mark.parametrize(("command", "code", "begin"), COMMANDS, ids=[command for command, _, _ in COMMANDS])
+@pytest.mark.parametrize(
+    ("command", "code", "begin"),
+    [pytest.param(*each, id=each[0], marks=() if each[0] in QUICK else thorough) for each in COMMANDS],
+)
 def test_a_pipe_gets_it_all(folder: Path, command: str, code: int, begin: bytes) -> None:
     pipe = folder / "pipe"
     os.mkfifo(pipe)

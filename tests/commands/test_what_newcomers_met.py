@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from pantrace.cli import cli
+from pseudo_terminal import PANTRACE, pantrace
 
 
 def _sample(name: str, epoch: int, model: str | None) -> dict[str, Any]:
@@ -91,3 +94,85 @@ def test_a_plan_that_names_a_file_that_is_not_there_tells_its_own_line(path: str
     )
     assert "plan.toml: line 4: " in str(done.exception)
     assert "nope.toml" in str(done.exception)
+
+
+def test_many_messages_of_one_kind_do_not_push_the_result_off_the_screen(tmp_path: Path) -> None:
+    inputs = [tmp_path / f"{letter}.trace.jsonl" for letter in "abcdefgh"]
+    for each in inputs:
+        each.write_text('{"pantrace":"2"}\n' + json.dumps({"id": "same", "case": {"id": "same"}}) + "\n")
+    out = tmp_path / "all.trace.jsonl"
+    command = ("convert", *map(str, inputs), "--to", "native", "-o", str(out))
+    told = _run(*command)
+    assert told.count("renamed: ") == 3
+    assert "and 4 more of these: -v lists all of them" in told
+    assert _run(*command, "-v").count("renamed: ") == 7
+
+
+def test_a_path_is_said_once_for_all_that_is_wrong_with_its_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text('{"metrics": {"action_type_accuracy": 7, "num_episodes": "x"}}')
+    lines = pantrace("validate", "one.json", "two.json", folder=tmp_path).lines
+    assert [line for line in lines if ".json" in line] == ["one.json", "two.json"]
+    assert sum(line.startswith("  error: ") for line in lines) >= 4
+    piped = subprocess.run([*PANTRACE, "validate", "one.json"], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert all(line.startswith(("error: one.json: ", "warning: one.json: ")) for line in piped.splitlines()[2:])
+
+
+def test_an_interval_stays_on_one_line(tmp_path: Path) -> None:
+    metrics = {"num_episodes": 8, "num_steps": 96, "episode_success_rate": 0.5, "mean_episode_step_score": 0.9}
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"backend": "qwen3", "metrics": metrics}))
+        metrics = {**metrics, "episode_success_rate": 0.75, **{f"metric_{number}": 0.5 for number in range(9)}}
+    found = pantrace("aggregate", "one.json", "two.json", folder=tmp_path)
+    assert "[0.000, 1.000]" in found.text
+    assert "metric_5 and 3 more (--json has all)" in found.words
+
+
+def test_too_few_cases_see_no_difference_instead_of_one_that_cannot_be(tmp_path: Path) -> None:
+    for name, cases, passed in (("a", "xy", False), ("b", "pqr", True)):
+        scores = {each: [{"name": "ok", "value": passed and each != "p"}] for each in cases}
+        rows = [{"id": each, "epoch": epoch, "scores": scores[each]} for each in cases for epoch in (1, 2)]
+        lines = [{"pantrace": "2", "run": {"name": name}}, *rows]
+        (tmp_path / f"{name}.trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = " ".join(_run("compare", str(tmp_path / "a.trace.jsonl"), str(tmp_path / "b.trace.jsonl")).split())
+    assert "No difference at all could have been seen in so few cases; " in told
+    assert not re.search(r"could have seen [\d,]{3,} points", told)
+
+
+def test_another_plan_for_a_directory_with_recordings_is_told_both_ways_out(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("id,question\nq1,one\n")
+    (tmp_path / "plan.toml").write_text('[measure]\nmetrics = ["contains"]\n')
+    out = str(tmp_path / "out")
+    _run("run", str(tmp_path / "q.csv"), "--agent", "cmd:echo hello", "--out", out)
+    done = CliRunner().invoke(cli, ["eval", f"{out}/recordings", "--plan", str(tmp_path / "plan.toml"), "--out", out])
+    assert "choose another directory for --out, or evaluate its recordings by this plan" in str(done.exception)
+
+
+def test_an_eval_that_no_rubric_grades_is_named(tmp_path: Path) -> None:
+    case = {"id": "a", "required_evals": ["TourEval"]}
+    (tmp_path / "a.trace.jsonl").write_text('{"pantrace":"2"}\n' + json.dumps({"id": "a", "case": case}) + "\n")
+    (tmp_path / "plan.toml").write_text('[judge]\nmodels = ["openai:m"]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    told = _run(
+        "eval", str(tmp_path / "a.trace.jsonl"), "--plan", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "out")
+    )
+    assert "there is no rubric 'TourEval'" in told
+
+
+def test_the_output_of_init_is_named_as_that_of_other_commands(tmp_path: Path) -> None:
+    assert "wrote" in _run("init", "-o", str(tmp_path / "nightly.toml"))
+    assert (tmp_path / "nightly.toml").read_text().startswith("# A plan for `pantrace eval RUNS --plan nightly.toml")
+    both = CliRunner().invoke(cli, ["init", "a.toml", "-o", "b.toml"])
+    assert "name one file, not both a.toml and b.toml" in str(both.exception)
+
+
+def test_the_first_sentence_of_a_comparison_is_about_what_both_runs_have(tmp_path: Path) -> None:
+    for name, extra in (("a", [f"cost_{letter}" for letter in "abcdef"]), ("b", [])):
+        rows = [
+            {"id": case, "scores": [{"name": each, "value": 0.5 + number} for each in (*extra, "ok_of_it")]}
+            for number, case in enumerate("xyz")
+        ]
+        lines = [{"pantrace": "2", "run": {"name": name}}, *rows]
+        (tmp_path / f"{name}.trace.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told = _run("compare", str(tmp_path / "a.trace.jsonl"), str(tmp_path / "b.trace.jsonl"))
+    assert "ok_of_it" in told.splitlines()[0] and "not compared" not in told.splitlines()[0]
+    assert "b has no number in 3 of 3 cases in which a has one: cost_a, cost_b, cost_c, cost_d and 2 more" in told

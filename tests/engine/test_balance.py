@@ -43,7 +43,7 @@ def test_what_a_reader_forgets_is_named(tmp_path: Path) -> None:
     run = found.open(tau, forgetful, "", raise_broken, lambda broken: open_run(tau, forgetful, "", broken))
     assert len(list(run.samples)) == 2
     assert found.missing == {("tau-bench", "rating"): 1}
-    assert found.sentence() == "1 of 11 values have no place in the model: rating 1"
+    assert found.sentence() == "1 of 11 values has no place in the model: rating 1"
 
 
 def _forgetting(format_: Format) -> Callable[[Any], Sample]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -103,6 +104,22 @@ def test_each_sample_costs_what_it_must(name: str, counts: dict[tuple[str, int],
         assert (many[what] - few[what]) / (MANY - FEW) <= allowed.get(what, 0), what
     assert many["statements"] <= STATEMENTS.get(name, 0)
     assert many["files"] <= FILES[name]
+
+
+READ = {"measure": 1, "eval": 2, "eval again": 1, "convert": 1, "convert, loss measured": 3}
+"""How often the bytes of a large input are read; not at all by what is not named. `eval` reads them once more for the
+hash by which it knows the input again, `convert` compares the written file with its checksum."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell how many bytes a process reads")
+def test_bytes_are_read_as_often_as_they_must(counts: dict[tuple[str, int], Counter[str]], tmp_path: Path) -> None:
+    source = tmp_path / "in.trace.jsonl"
+    header, *lines = write(source, range(MANY)).read_text().splitlines()
+    long = [line.replace("question ", f"question {'word ' * 12_000}") for line in lines]
+    size = source.write_text("\n".join([header, *long, ""]))
+    found = {name: counted(lambda work=work: work(tmp_path), tmp_path)["bytes"] for name, (work, _) in PATHS.items()}  # type: ignore[misc]
+    assert {name: read for name, read in found.items() if read > (READ.get(name, 0) + 0.25) * size} == {}
+    assert all(found[name] > 0.9 * READ[name] * size for name in READ)
 
 
 def test_what_is_counted_is_there(counts: dict[tuple[str, int], Counter[str]]) -> None:

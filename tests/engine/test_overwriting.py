@@ -161,6 +161,13 @@ def test_a_table_may_lie_beside_recordings_but_not_replace_one(runs: Path) -> No
             refuse_overwriting([runs], [Output(runs / name)])
 
 
+@pytest.mark.parametrize("name", ["run.json", "manifest.sqlite", "manifest.sqlite-wal", "PARTS/a.xml", "parts"])
+def test_a_table_does_not_replace_a_file_of_the_run_directory_that_is_written(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is the name of a file of .*out, which is written, too"):
+        refuse_overwriting([], [Output(tmp_path / "out", recording=True), Output(tmp_path / "out" / name)])
+    refuse_overwriting([], [Output(tmp_path / "out", recording=True), Output(tmp_path / "out/junit.xml")])
+
+
 def test_two_outputs_are_two_files(runs: Path) -> None:
     (runs.parent / "link").symlink_to("lost.jsonl")
     for other in ("lost.jsonl", "link", "runs/../lost.jsonl"):

@@ -147,3 +147,24 @@ def test_the_recorded_session_beside_a_part_of_itself(part: int | str, tmp_path:
         trajectory = only(place)
         assert tokens(trajectory) == 4461
         assert [pair.result is not None and has_failed(pair.result) for pair in call_pairs(trajectory)] == [False, True]
+
+
+def test_sessions_that_are_only_numbered_alike_are_no_forks(tmp_path: Path) -> None:
+    """Cleaned copies have the same ids and times in every session; what was asked first tells them apart."""
+    for name, question in (("a", "Read the map."), ("b", "Read the log.")):
+        call = [{"type": "tool_use", "id": "t1", "name": "Read", "input": {}}]
+        told = [("user", "m1", question), ("assistant", "m2", call), ("user", "m3", f"And {name}?")]
+        lines = [
+            {
+                "type": kind,
+                "uuid": each,
+                "timestamp": f"2026-01-02T03:04:0{place}Z",
+                "message": {"role": kind, "content": said},
+            }
+            for place, (kind, each, said) in enumerate(told[: 3 if name == "b" else 2])
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    for name in ("a", "b"):
+        trajectory = only(tmp_path / f"{name}.jsonl")
+        assert trajectory.origin is None
+        assert len(call_pairs(trajectory)) == 1

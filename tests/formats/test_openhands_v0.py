@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pantrace
 from goldens import ROOT as GOLDEN
 from pantrace.model import call_pairs, final_response, turns, usage_total
@@ -36,3 +39,41 @@ def test_an_evaluation_with_pairs_of_events() -> None:
     assert first.trajectory is not None and [pair.call.name for pair in call_pairs(first.trajectory)] == ["run"]
     assert second.scores == () and second.trajectory is not None
     assert second.trajectory.outcome is not None and second.trajectory.outcome.status == "error"
+
+
+def test_the_issue_resolver_stores_events_without_ids_times_and_sources(tmp_path: Path) -> None:
+    history = [
+        {"action": "message", "content": "Fix the pump.", "wait_for_response": False},
+        {"action": "run", "command": "ls", "thought": "Let me look."},
+        {"observation": "run", "content": "pump.py", "command": "ls", "exit_code": 0},
+        {"action": "run", "command": "pump", "thought": ""},
+        {"observation": "run", "content": "no pump", "command": "pump", "exit_code": 127},
+        {"action": "finish", "thought": "The pump runs.", "outputs": {}},
+    ]
+    row = {
+        "issue": {"owner": "garden", "repo": "pump", "number": 5, "title": "It stands still"},
+        "issue_type": "issue",
+        "git_patch": "diff",
+        "history": history,
+        "metrics": {"accumulated_cost": 0.07, "costs": [0.03, 0.04]},
+        "success": True,
+        "result_explanation": "The pump runs.",
+        "error": None,
+    }
+    path = tmp_path / "output.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    (sample,) = pantrace.read(path).samples
+    told = sample.trajectory
+    assert told is not None and sample.id == "garden/pump#5"
+    assert [step.role for step in told.steps] == ["user", "agent", "tool", "agent", "tool", "agent"]
+    results = [pair.result for pair in call_pairs(told)]
+    assert [each and (each.output, each.exit_code, each.failure) for each in results] == [
+        ("pump.py", 0, None),
+        ("no pump", 127, "exit_code"),
+    ]
+    total = usage_total(told)
+    assert total is not None and total.cost_usd == 0.07
+    assert final_response(told) == "The pump runs."
+    assert [(each.name, each.value, each.explanation) for each in sample.scores] == [
+        ("success", True, "The pump runs.")
+    ]

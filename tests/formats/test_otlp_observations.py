@@ -122,6 +122,22 @@ def test_declared_tools_among_the_messages_are_no_results(tmp_path: Path) -> Non
     assert [tool.name for agent in told.agents for tool in agent.tools or ()] == ["look"]
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"promptTokens": 60, "completionTokens": 20, "totalTokens": 80},
+        {"inputUsage": 60, "outputUsage": 20, "totalUsage": 80},
+        {"usage": {"input": 60, "output": 20, "total": 80, "unit": "TOKENS"}},
+    ],
+)
+def test_counts_and_costs_of_langfuse_2(tmp_path: Path, counts: dict[str, Any]) -> None:
+    older = {"usageDetails": {}, "costDetails": {}, "calculatedTotalCost": 0.0003, **counts}
+    told = _sample(tmp_path / "trace.json", _generation(ASKED, "Hi.", **older)).trajectory
+    assert told is not None
+    total = usage_total(told)
+    assert total is not None and (total.input, total.output, total.cost_usd) == (60, 20, 0.0003)
+
+
 def test_an_error_is_that_of_its_step(tmp_path: Path) -> None:
     document = _generation(ASKED, None, level="ERROR", statusMessage="overloaded")
     told = _sample(tmp_path / "trace.json", document).trajectory

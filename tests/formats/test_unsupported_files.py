@@ -29,7 +29,6 @@ AMP = {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "hi"
         ({"step_index": 0, "source": "MODEL", "type": "RUN", "status": "DONE"}, "a session of Antigravity"),
         ({"working_dir": "/w", "message_count": 2}, "a session of Goose"),
         ({"v": 1, "id": "T-1", "messages": [AMP]}, "a thread of Amp"),
-        ({"issue": {}, "issue_type": "issue", "history": [], "git_patch": ""}, "output of OpenHands' issue resolver"),
         ({"type": "tool_call", "session_id": "s", "toolCallId": "c"}, "output of Factory's Droid"),
         ([{"type": "system", "content": "Be brief."}, {"type": "user", "content": []}], "a chat history of Grok"),
         ({"trial_name": "a", "is_resolved": True, "parser_results": {}}, "results of Terminal-Bench"),

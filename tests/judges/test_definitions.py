@@ -30,6 +30,7 @@ from pantrace.metrics import names as check_names
 from pantrace.model import Sample
 from pantrace.store import query
 from scripted import Scripted, sample_of, verdict
+from thorough import quick
 
 EXAMPLES = ROOT.parent.parent / "examples"
 WORKSHOP = CORPUS / "public/adk/workshop"
@@ -561,7 +562,7 @@ def test_the_field_of_a_structured_answer_stands_in_the_prompt() -> None:
 
 
 @needs_corpus
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("name", quick({"cs_metric_definitions"}, REAL))
 def test_a_scripted_judge_scores_the_real_files(name: str, tmp_path: Path) -> None:
     sources = sorted(WORKSHOP.glob(f"{name.split('_')[0]}_*.jsonl"))
     told = json.loads(

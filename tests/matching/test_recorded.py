@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from any_sample import trajectories, usages
-from pantrace.matching.recorded_data import recording_of, tally, tally_by_frequency
+from pantrace.matching.recorded_data import recording_of
+from pantrace.matching.tally import tally, tally_by_frequency
 from pantrace.matching.tokens import Tokens
 from pantrace.model import (
     Action,

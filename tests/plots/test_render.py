@@ -12,6 +12,7 @@ import pytest
 from pantrace.errors import MissingExtra, UsageError
 from pantrace.plots import KINDS, Bar, Curve, comparison, pass_curve, render
 from pantrace.stats import Estimate
+from thorough import thorough
 
 HOSTILE = "</script><script>document.title='x'</script>"
 FIGURE = comparison([Bar(label=HOSTILE, metric="m", value=0.5, low=0.2, high=0.7), Bar(label="b", metric="m")])
@@ -28,6 +29,7 @@ def test_every_kind_begins_as_it_should(kind: str) -> None:
     assert len(picture) > 1000
 
 
+@thorough
 def test_labels_with_any_character_are_drawn() -> None:
     """In a process of its own: a character that SVG cannot contain used to end the process."""
     pytest.importorskip("vl_convert", reason="the extra `analysis` is not installed")

@@ -13,6 +13,7 @@ from corpus import CORPUS, needs_corpus
 from pantrace.engine.read import Notes, read_pile
 from pantrace.normalise.secrets import Redactor
 from redaction.recall import Planting, plantings
+from thorough import thorough
 
 ROOT = Path(__file__).parents[2]
 LEAST = 0.95
@@ -69,6 +70,7 @@ def test_code_that_handles_secrets_is_left_alone() -> None:
             assert sum(counts.values()) == sum(text.count(each) for each in KNOWN), f"{path.name}: {counts}"
 
 
+@thorough
 @needs_corpus
 def test_recordings_without_a_secret_come_through_unchanged() -> None:
     """Every replacement in the corpus was looked at: there is none, so each new one is to be looked at, too."""

@@ -19,6 +19,7 @@ import pytest
 
 from pantrace.errors import ReadError
 from pantrace.wire import sqlite
+from pantrace.wire.read_listener import listening
 from thorough import thorough
 
 WRITER = """
@@ -342,3 +343,14 @@ def test_a_table_of_an_unknown_module_does_not_hide_the_others(tmp_path: Path) -
         with pytest.raises(sqlite3.OperationalError, match="no such module"):
             database.execute("pragma table_info(vectors)").fetchall()
         assert sqlite.tables(database) == {"sessions": ("id", "title")}
+
+
+def test_a_count_is_not_in_the_database(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript("create table word (text); insert into word values ('one'), ('two')")
+    told: list[object] = []
+    with listening(lambda _, data: told.append(data)), sqlite.reading(path) as database:
+        assert sqlite.number(database, "select count(*) from word") == 2
+        assert told == []
+        assert len([*sqlite.rows(database, "select text from word")]) == len(told) == 2

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pantrace.library.aggregate import Aggregates
     from pantrace.model import Unit
 
+LISTED = 6
+"""Number of names that are listed after a note."""
+
 
 @click.command("aggregate")
 @sources
@@ -85,7 +88,9 @@ def _print(groups: list[Group], by: list[str], metrics: list[str]) -> None:
         for name, each in group.metrics.items()
         if name in metrics
     ]
-    table(columns, rows, right=("have it", "null", "weight", "min", "max"), spare=("weight", "min", "max"))
+    spare = ("weight", "min", "max", "weighted mean [95 %]")
+    # Firm: an interval over three lines of a narrow cell cannot be read.
+    table(columns, rows, right=("have it", "null", "weight", "min", "max"), spare=spare, firm=True)
 
 
 def _unit(name: str) -> Unit | None:
@@ -129,7 +134,7 @@ def _explain(found: Aggregates) -> None:
         how = "counted as 0 in the plain mean" if null_as_zero else "left out of the means"
         put(f"null (not applicable or not in the file) is {how}")
     if nowhere := [name for name, each in whole.metrics.items() if not each.evaluations and each.null]:
-        put(f"null everywhere: {', '.join(nowhere)}")
+        put(f"null everywhere: {_listed(nowhere)}")
     noted: dict[str, list[str]] = {}
     for name, each in whole.metrics.items():
         if each.left_out and each.evaluations:
@@ -140,4 +145,9 @@ def _explain(found: Aggregates) -> None:
         if each.reliability is not None:
             put(f"repeats, {name}: {reliability_words(each.reliability)}")
     for note, names in noted.items():
-        put(f"{note}: {', '.join(names)}")
+        put(f"{note}: {_listed(names)}")
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - LISTED
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:LISTED])} and {more} more (--json has all)"

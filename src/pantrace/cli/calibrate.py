@@ -168,7 +168,7 @@ def _tell(found: list[Calibration], details: bool) -> None:
 
 
 def _words(estimate: Estimate | None) -> str:
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     return estimate_words(estimate).rpartition(" n=")[0] or "-"
 
@@ -178,7 +178,7 @@ FEW = 3
 
 
 def _tell_one(found: Calibration, in_full: bool) -> None:
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     if found.bands and in_full:
         table(

@@ -7,6 +7,7 @@ import threading
 
 import click
 
+from .answer import few
 from .arguments import FiniteRange
 from .output import say
 
@@ -37,6 +38,8 @@ def command(out: str, port: int, minutes: float | None) -> None:
         # Requests are handled by several threads.
         with lock:
             counts["requests"] += 1
+            if counts["requests"] == 1:
+                say(f"the first data arrived ({spans:,} spans and records); Ctrl-C stops")
             counts["spans"] += spans
 
     ended = threading.Event()
@@ -48,5 +51,5 @@ def command(out: str, port: int, minutes: float | None) -> None:
         click.echo(f"listening on {receiver.url}; recordings go to {out}")
         say(f"OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
         ended.wait(minutes * 60 if minutes else None)
-    taken = f"{counts['spans']:,} spans and records in {counts['requests']:,} requests"
+    taken = f"{counts['spans']:,} spans and records in {few(counts['requests'], 'request')}"
     say(f"{taken}; next: pantrace eval {out} --out results")

@@ -185,7 +185,7 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
         method = each.difference.method if each.difference else "none"
         notes = [*([method] if method != "none" else []), *each.notes]
         if each.left_out:
-            notes.append(f"{each.left_out} scores are not numbers and were left out")
+            notes.append(f"{few(each.left_out, 'score')} without a number, left out")
         of = f" ({' against '.join(reversed(each.runs))})" if len(found.runs) > 2 else ""
         sentence(f"{each.metric}{of}: {'; '.join(notes)}")
     for (one, two), (first, second) in only.items():
@@ -228,7 +228,7 @@ def _rows(
 ) -> tuple[list[str], list[list[str]]]:
     """The table; if brief, means have no intervals, because only that of the difference counts."""
     from pantrace.engine.compare_words import difference_words, size_words
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     several = len(found.runs) > 2
     means = ["run", "mean", "against", "its mean"] if several else list(found.runs)
@@ -277,7 +277,7 @@ def _flip(flip: Flip) -> list[str]:
 
 def _tell_history(found: History) -> None:
     from pantrace.engine.compare_words import difference_words
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
     from pantrace.wire.times import time_text
 
     dated = any(point.created is not None for each in found.trends for point in each.points)

@@ -32,11 +32,18 @@ def in_front(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def headline(found: Sequence[Comparison]) -> list[Comparison]:
-    """What always gets a sentence: the primary measure of each pair of runs, or else what stands first there."""
+    """What always gets a sentence: the primary measure of each pair of runs, or else what stands first there. What only
+    one run has is no answer; it is among the gaps."""
     first: dict[tuple[str, str], Comparison] = {}
-    for each in sorted(found, key=lambda each: (not each.primary, each.verdict == "no change")):
+    for each in sorted(
+        found, key=lambda each: (not each.primary, each.difference is None, each.verdict == "no change")
+    ):
         first.setdefault(each.runs, each)
     return list(first.values())
+
+
+def _rank(each: Comparison) -> tuple[bool, bool, bool]:
+    return not each.primary, each.difference is None, each.verdict == "no change"
 
 
 def gaps_briefly(found: Sequence[Comparison]) -> list[str]:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pantrace.engine.select import Selection
     from pantrace.model import Loss
 
+SOME = 3
+"""Number of messages of one kind that are printed without -v."""
+
 
 @click.command("convert")
 @sources
@@ -220,13 +223,22 @@ def tell(report: Report, *, verbose: bool = False, listed: bool = False) -> None
             say(f"  {path} {what}{f' ({count} times)' if count > 1 else ''}")
     for sample, what in report.faults:
         say(f"not valid {report.to}, like its source: {sample}: {what}")
-    for old, new in report.renamed:
-        say(f"renamed: {old} occurs more than once; this one is now {new}")
-    for sample, name in report.named:
-        say(f"{sample} cannot be a file name, so it was written to {name}; its id in the file is unchanged")
+    _tell_some([f"renamed: {old} occurs more than once; this one is now {new}" for old, new in report.renamed], verbose)
+    unnameable = "cannot be a file name, so it was written to"
+    files = [f"{id_} {unnameable} {file}; its id in the file is unchanged" for id_, file in report.named]
+    _tell_some(files, verbose)
     tell_left_out(report.notes)
     for words in report.by:
         say(f"done by {words}")
+
+
+def _tell_some(told: list[str], verbose: bool) -> None:
+    """Messages of one kind: a folder of copies has hundreds, which would push the result off the screen."""
+    some = len(told) if verbose or len(told) <= SOME + 1 else SOME
+    for each in told[:some]:
+        say(each)
+    if more := len(told) - some:
+        say(f"and {more:,} more of these: -v lists all of them")
 
 
 def _where(outputs: list[Path]) -> str:

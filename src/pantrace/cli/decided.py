@@ -149,7 +149,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
 
 def estimate_cells(each: MetricSummary) -> tuple[str, str]:
     """The mean and its interval, for two columns."""
-    from pantrace.engine.reports import estimate_words
+    from pantrace.engine.estimate_words import estimate_words
 
     words = estimate_words(each.estimate, each.unit, scored=each.estimate.n if each.estimate else None)
     mean, bracket, interval = words.partition(" [")

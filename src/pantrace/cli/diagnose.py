@@ -208,9 +208,10 @@ def _print_table(found: Diagnosis) -> None:
     from pantrace.diagnosis import waste_words
 
     click.echo()
+    shares = [f"{100 * each.share:.0f} %" for each in found.groups]
     rows = [
-        [str(number), each.title, f"{each.samples:,}", f"{each.share:.0%}", f"{each.passed:,}", waste_words(each.waste)]
-        for number, each in enumerate(found.groups, 1)
+        [str(number), each.title, f"{each.samples:,}", share, f"{each.passed:,}", waste_words(each.waste)]
+        for number, (each, share) in enumerate(zip(found.groups, shares, strict=True), 1)
     ]
     columns = ["#", "cause", "failed", "share", "in passed", "spent after"]
     table(columns, rows, right=("#", "failed", "share", "in passed", "spent after"), spare=("share", "in passed"))

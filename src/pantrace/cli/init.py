@@ -50,9 +50,10 @@ metrics = ["*"]
 
 
 @click.command("init")
-@click.argument("path", default="eval.toml", metavar="[FILE]")
+@click.argument("path", required=False, metavar="[FILE]")
+@click.option("-o", "--output", "out", metavar="FILE", help="The same as FILE.  [default: eval.toml]")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-def command(path: str, force: bool) -> None:
+def command(path: str | None, out: str | None, force: bool) -> None:
     """Write a commented plan for `pantrace eval`.
 
     \b
@@ -62,7 +63,9 @@ def command(path: str, force: bool) -> None:
 
     from pantrace.wire.output import writing
 
-    target = Path(path)
+    if path is not None and out is not None:
+        raise UsageError(f"name one file, not both {path} and {out}")
+    target = Path(path or out or "eval.toml")
     # A plan is a person's work.
     if target.exists() and not force:
         raise UsageError(f"{target} already exists; --force overwrites it")

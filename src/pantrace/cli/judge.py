@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from .arguments import (
 )
 from .engine_options import engine_options
 from .google_cloud import google_cloud
-from .output import harmless, print_json, say, table
+from .output import harmless, print_json, put, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 MAX_CHARS = 100_000
 """What the engine takes where nobody says otherwise."""
+STATUSES = {"scored": "scored", "not_applicable": "n/a", "unscored": "unscored"}
 KINDS = ("json", "jsonl", "csv", "parquet", "native")
 """What `-o` may hold: scores, or as native the samples with them."""
 
@@ -279,7 +281,7 @@ def _judge(ready: Grading, out: str | None, kind: Any, limit: int | None, as_jso
         print_json(Scores(rows, judging=ready.judges.summary()).to_dict())
         return
     _print(rows, ready.rubrics)
-    tell_judging(ready.judges)
+    tell_judging(ready.judges, reasons=False)  # they stand under the table, with their rubrics
     for words in ready.by:
         say(f"done by {words}")
 
@@ -300,21 +302,26 @@ def _kind_of(out: str) -> str:
 
 
 def _print(rows: list[Row], rubrics: Sequence[AnyRubric]) -> None:
-    lines = []
+    lines, missing = [], []
     for rubric in rubrics:
         found = [each for each in rows if each.metric == rubric.name]
         numbers = [float(each.value) for each in found if isinstance(each.value, (int, float))]
-        reasons = [each.explanation or "" for each in found if each.status != "scored"]
-        counts = [sum(each.status == status for each in found) for status in ("scored", "not_applicable", "unscored")]
+        counts = {status: sum(each.status == status for each in found) for status in STATUSES}
         mean = f"{sum(numbers) / len(numbers):.3g}" if numbers else ""
         ends = [f"{min(numbers):g}", f"{max(numbers):g}"] if numbers else ["", ""]
-        why = max(dict.fromkeys(reasons), key=reasons.count) if reasons else ""
-        lines.append([rubric.name, *map(str, counts), mean, *ends, why])
-    columns = ["rubric", "scored", "n/a", "unscored", "mean", "min", "max", "most frequent reason for no score"]
-    table(columns, lines, right=("scored", "n/a", "unscored", "mean", "min", "max"), spare=("min", "max"))
+        lines.append([rubric.name, *map(str, counts.values()), mean, *ends])
+        for status, word in STATUSES.items():
+            reasons = Counter(each.explanation or "no reason is given" for each in found if each.status == status)
+            if status != "scored" and reasons:
+                mostly = ", mostly" if len(reasons) > 1 else ""
+                missing.append(f"{rubric.name}: {counts[status]} {word}{mostly}: {reasons.most_common(1)[0][0]}")
+    columns = ["rubric", *STATUSES.values(), "mean", "min", "max"]
+    table(columns, lines, right=tuple(columns[1:]), spare=("min", "max"))
+    for line in missing:
+        put(line)
 
 
-def tell_judging(judging: Bench) -> None:
+def tell_judging(judging: Bench, *, reasons: bool = True) -> None:
     """Calls, tokens and cost, and why scores are missing."""
     found = judging.summary()
     cost = f", {found['cost_usd']:.4f} USD" if found["cost_usd"] else ""
@@ -325,7 +332,7 @@ def tell_judging(judging: Bench) -> None:
         )
     if found["missing"]:
         say(f"{found['missing']} replies are missing in the cache")
-    for problem, count in judging.counts.problems.most_common(5):
+    for problem, count in judging.counts.problems.most_common(5 if reasons else 0):
         say(f"{count} unscored: {problem}")
 
 

@@ -9,7 +9,7 @@ import click
 
 from pantrace.errors import UsageError
 
-from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources, to_format
+from .arguments import as_json, expand, from_format, keep_inputs, output, selecting, sources, to_format, verbose
 from .output import print_json, say, table
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     "--list", "listing", metavar="FILE", help="Write every replacement as a JSON line {sample, path, kind, count}."
 )
 @selecting
+@verbose
 @as_json
 def command(
     sources: tuple[str, ...],
@@ -44,6 +45,7 @@ def command(
     patterns: tuple[str, ...],
     listing: str | None,
     chosen: Selection,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Replace secrets in recordings: keys, tokens, passwords, private keys, connection strings.
@@ -87,7 +89,7 @@ def command(
             {"outputs": [str(path) for path in report.outputs], "written": report.samples, "replacements": found}
         )
         return
-    tell(report)
+    tell(report, verbose=verbose, listed=True)
     counts: Counter[str] = Counter()
     for each in found:
         # On stderr, like everything that is not the result.

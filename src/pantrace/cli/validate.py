@@ -76,11 +76,23 @@ def _tell(paths: list[Path], found: list[Violation], unreadable: list[ReadError]
     shown = found if verbose else sorted(found, key=lambda each: each.level != "error")[:LISTED]
     if shown:
         click.echo()
-    for violation in shown:
-        where = ": ".join(part for part in (violation.path, violation.place) if part)
-        line = harmless(f"{violation.level}: {where}: {violation.message}")
-        click.echo(folded(line, width_of(sys.stdout), "  "))  # not wrapped if a program reads it
+    _list(shown)
     if len(found) > len(shown):
         files = Counter(violation.path for violation in found)
         more = f"; {len(files):,} files are affected" if len(files) > 1 else ""
         sentence(f"and {len(found) - len(shown):,} more: -v lists all of them{more}")
+
+
+def _list(shown: list[Violation]) -> None:
+    """One line for each violation; on a terminal, those of a file stand under its name."""
+    width = width_of(sys.stdout)
+    under = None
+    files = [*dict.fromkeys(each.path for each in shown)]
+    for violation in shown if width is None else sorted(shown, key=lambda each: files.index(each.path)):
+        if width is not None and violation.path and violation.path != under:
+            under = violation.path
+            click.echo(harmless(under))
+        path = violation.path if width is None else None
+        where = ": ".join(part for part in (violation.level, path, violation.place, violation.message) if part)
+        margin = "  " if under else ""
+        click.echo(folded(margin + harmless(where), width, "  "))

@@ -126,7 +126,8 @@ class Balance:
             return None
         listed = ", ".join(f"{path} {count:,}" for (_, path), count in self.missing.most_common(shown))
         more = f", {len(self.missing) - shown} more" if len(self.missing) > shown else ""
-        return f"{self.count:,} of {self.values:,} values have no place in the model: {listed}{more}"
+        have = "has" if self.count == 1 else "have"
+        return f"{self.count:,} of {self.values:,} values {have} no place in the model: {listed}{more}"
 
     def plain(self) -> dict[str, Any]:
         """As JSON."""

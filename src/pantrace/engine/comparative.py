@@ -14,11 +14,11 @@ from pantrace.errors import UsageError
 from pantrace.model import Case, Run, Sample, Score, with_samples
 from pantrace.store import RunDirectory
 
+from .all_scores import all_scores
 from .compare import shared_metrics
 from .compare_runs import Comparisons, compare_cases
 from .compare_side import Side, cluster_of, side_of
 from .compare_verdicts import PASSED, passed_score, with_outcome
-from .evaluate_sample import all_scores
 
 MODE = "workflow_mode"
 """The label that distinguishes the sides of comparative cases."""

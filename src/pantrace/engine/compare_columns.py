@@ -95,24 +95,26 @@ class _Columns:
         if table is not None:
             rows = np.arange(len(own)) + samples + self._rows
             cases = np.array(codes, np.int64)[samples]
+            texts = table.column("numbers").chunk(0)
+            listed = codes_of(texts), np.array(texts.dictionary.to_pylist(), object)
             for shape, here in _alike(table):
-                self._add_alike(table, shape, here, rows, cases)
+                self._add_alike(table, listed, shape, here, rows, cases)
         ends = np.searchsorted(own, numbers, "right") + np.arange(len(numbers)) + self._rows
         self._rows += len(own) + len(outlines)
         for place, score in _verdicts(outlines, table, samples):
             self._add(score.name, _LAST, [ends[place]], [codes[place]], [score.value], score)
 
-    def _add_alike(self, table: Any, shape: Score, here: Any, rows: Any, cases: Any) -> None:
-        """Scores that differ only in their numbers."""
+    def _add_alike(self, table: Any, listed: tuple[Any, Any], shape: Score, here: Any, rows: Any, cases: Any) -> None:
+        """Scores that differ only in their numbers. `listed`: of each row the place of its text of numbers,
+        and these texts."""
         import numpy as np
 
-        texts = table.column("numbers").chunk(0)
-        codes = codes_of(texts)[here]
-        named = codes < len(texts.dictionary)
+        codes, texts = listed[0][here], listed[1]
+        named = codes < len(texts)
         if named.any():
             with_names = here[named]
             known, positions = np.unique(codes[named], return_inverse=True)
-            for chosen, keys, columns in _alike_texts(texts.dictionary, known):
+            for chosen, keys, columns in _alike_texts(texts[known]):
                 places = chosen[positions]
                 own = with_names[places >= 0]
                 for place, (key, column) in enumerate(zip(keys, columns, strict=True)):
@@ -174,12 +176,12 @@ def _alike(table: Any) -> Iterator[tuple[Score, Any]]:
         )
 
 
-def _alike_texts(texts: Any, known: Any) -> Iterator[tuple[Any, tuple[str, ...], list[Any]]]:
+def _alike_texts(texts: Any) -> Iterator[tuple[Any, tuple[str, ...], list[Any]]]:
     """Objects with the same names: for each text its place among them or -1, the names, and a column for each."""
     import numpy as np
 
     # One decode for all different texts, instead of a call for each.
-    objects = _decode(f"[{','.join(texts.take(known).to_pylist())}]")
+    objects = _decode(f"[{','.join(texts)}]")
     by_names: dict[tuple[str, ...], list[int]] = {}
     for place, each in enumerate(objects):
         by_names.setdefault(tuple(each), []).append(place)
@@ -199,7 +201,8 @@ def _single(table: Any, shape: Score, here: Any) -> Any:
     if shape.status != "scored" or shape.value is None:
         return np.full(len(here), np.nan)
     if isinstance(shape.value, str):
-        words = table.column("text").take(here).to_pylist()
+        # Not `take`, which loads pyarrow.compute.
+        words = table.column("text").to_numpy()[here]
         return np.array([GRADES.get(word) for word in words], np.float64)
     values = table.column("value").to_numpy()[here]
     if np.isnan(values).any():
@@ -223,7 +226,8 @@ def _verdicts(outlines: list[Outline], table: Any, samples: Any) -> Iterator[tup
     if table is None:
         return
     passed = table.column("passed").chunk(0)
-    rows = np.flatnonzero(np.asarray(passed.is_valid()) & has_text(table.column("status").chunk(0), "scored"))
+    is_there: Any = passed.to_numpy(zero_copy_only=False) != None  # noqa: E711 -- for each element
+    rows = np.flatnonzero(is_there & has_text(table.column("status").chunk(0), "scored"))
     places, first, counts = np.unique(samples[rows], return_index=True, return_counts=True)
     for place, row, count in zip(places.tolist(), rows[first].tolist(), counts.tolist(), strict=True):
         if count == 1 and not named[PASSED][place]:

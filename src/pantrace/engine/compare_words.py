@@ -9,7 +9,7 @@ from pantrace.stats import Estimate
 
 from .compare_notes import REPEATED, notes_of_gaps
 from .compare_result import Comparison
-from .reports import estimate_words
+from .estimate_words import estimate_words
 
 _VERDICTS = {
     "better": "proven better",
@@ -148,6 +148,8 @@ def _power(found: Comparison) -> list[str]:
     if found.detectable is None:
         return [f"{note[0].upper()}{note[1:]}." for note in found.notes if note.startswith("so few cannot")]
     seen = f"This comparison could have seen {_plain(found, found.detectable)}"
+    if _is_share(found) and found.detectable > 1:
+        seen = "No difference at all could have been seen in so few cases"
     assert found.difference is not None
     size = abs(found.difference.value)
     # If it could have seen this difference, more cases are not what is missing.

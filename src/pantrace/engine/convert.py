@@ -311,7 +311,8 @@ def _refuse_nothing(rows: _Rows, place: Path, written: Run | None) -> None:
     elif rows.seen and any(each.value is not None for each in (written.results if written else ())):
         return
     elif rows.seen:
-        reason = f"{_no_samples(format_)}, and this run has no results"
+        made = f"`pantrace measure ... --format {format_.name}` makes them from the samples"
+        reason = f"{_no_samples(format_)}, and this run has no results ({made})"
     elif read:
         reason = f"{few(read, 'sample')} {'was' if read == 1 else 'were'} read, but none was selected"
     elif rows.headers:

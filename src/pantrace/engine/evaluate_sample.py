@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from pantrace.judges import NO_JUDGE, Calibrations
+from pantrace.judges import Calibrations
 from pantrace.metrics import measure_named
 from pantrace.model import Case, Decision, Measure, Sample, Score
 from pantrace.policy import Profile, decide
 from pantrace.rules import rule_scores
 
+from .all_scores import all_scores
 from .measure import scores_of
 from .plan import Ready, profile_for
 
@@ -73,24 +74,3 @@ def _measures_by_name(names: tuple[str, ...]) -> dict[str, Measure]:
 def _measures(profile: Profile) -> dict[str, Measure]:
     """The measure that each name in a profile means; names of rubrics, rules and plugins mean their scores."""
     return _measures_by_name(tuple(profile.metrics))
-
-
-def all_scores(sample: Sample, scores: Iterable[Score]) -> list[Score]:
-    """Our scores and those of the source. If both have a name, ours counts, unless there was no judge to give it."""
-    ours = list(scores)
-    taken = {score.name for score in ours if not _yields(score)}
-    return [*(score for score in sample.scores if score.name not in taken), *_unless_stored(ours, sample)]
-
-
-def _unless_stored(ours: list[Score], sample: Sample) -> list[Score]:
-    stored = {score.name for score in sample.scores}
-    return [score for score in ours if not _yields(score) or score.name not in stored]
-
-
-def _yields(score: Score) -> bool:
-    """Whether a score of the source replaces this one. Not if our judge was asked and failed: another judge's grade
-    cannot take its place."""
-    if score.status != "unscored":
-        return False
-    asked = score.maker is not None and score.maker.kind == "rubric"
-    return not asked or (score.explanation or "").startswith(NO_JUDGE)

@@ -80,7 +80,7 @@ def _by_arrow(texts: list[str]) -> dict[str, Any] | None:
         if table.num_rows != len(texts):
             return None
         return {
-            name: column.cast(pa.float64(), safe=False).to_numpy()
+            name: (column if column.type == pa.float64() else column.cast(pa.float64(), safe=False)).to_numpy()
             for name, column in zip(table.column_names, table.columns, strict=True)
         }
     except pa.ArrowException:

@@ -7,7 +7,11 @@ from typing import Any
 
 def codes_of(column: Any) -> Any:
     """The index of each row's text in the column's list; one beyond the end for null."""
-    return column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
+    import numpy as np
+
+    codes = column.indices.to_numpy(zero_copy_only=False)
+    # With nulls, Arrow gives floats, and NaN for null.
+    return np.where(np.isnan(codes), len(column.dictionary), codes).astype(np.int32) if column.null_count else codes
 
 
 def has_text(column: Any, text: str) -> Any:

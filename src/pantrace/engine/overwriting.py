@@ -136,12 +136,24 @@ def _place(output: Output) -> Path:
 
 
 def _refuse_twice(outputs: list[Output]) -> None:
-    seen: set[Path] = set()
+    seen: dict[Path, Output] = {}
     for each in outputs:
         place = _place(each)
         if place in seen:
             raise UsageError(f"two outputs would be written to {each.path}: name another file for one of them")
-        seen.add(place)
+        seen[place] = each
+    for place, each in seen.items():
+        for folder in place.parents:
+            # A run directory that is written has files of its own, whether they are there already or not.
+            if (run := seen.get(folder)) is not None and run.recording and _is_own(place, folder):
+                raise UsageError(
+                    f"{each.path} is the name of a file of {run.path}, which is written, too: name another output"
+                )
+
+
+def _is_own(place: Path, folder: Path) -> bool:
+    """Whether a run directory has a file of this name; file systems may take names that differ in case for the same."""
+    return place.relative_to(folder).parts[0].casefold() in OWN_NAMES
 
 
 def _refuse_inside(output: Output, folder: Path, source: Path) -> None:

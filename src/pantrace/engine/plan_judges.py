@@ -76,7 +76,7 @@ class Judges:
         found = {name: rubric_of(name) for name in required if name not in planned}
         rubrics = {rubric.name: rubric for rubric in (*self.ready.rubrics, *found.values()) if rubric is not None}
         unknown = [
-            Score(name=name, status="unscored", explanation="there is no rubric of that name")
+            Score(name=name, status="unscored", explanation=f"there is no rubric {name!r}")
             for name, rubric in found.items()
             if rubric is None
         ]

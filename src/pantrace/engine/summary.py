@@ -112,7 +112,7 @@ class EvalSummary(Record, Tabular, frozen=True, kw_only=True):
         # Here, because these modules put summaries into words and import this one.
         from .decided_words import verdict_words
         from .denominator import denominator_words
-        from .reports import estimate_words
+        from .estimate_words import estimate_words
 
         rows, silent = [], []
         for each in self.metrics:

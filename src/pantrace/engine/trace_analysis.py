@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pantrace.matching.recorded_data import tally_by_frequency
 from pantrace.matching.repetition import AROUND
+from pantrace.matching.tally import tally_by_frequency
 from pantrace.metrics import by_name
 from pantrace.model import Action, Record, Sample
 

@@ -27,7 +27,7 @@ from pantrace.wire.markdown_text import as_quotation, as_text
 from pantrace.wire.output import writing
 from pantrace.wire.times import time_text
 
-from .evaluate_sample import all_scores
+from .all_scores import all_scores
 from .rubric_selection import adk_row
 
 SUMMARY, LOG = "eval_summary.json", "question_answer_log.md"

@@ -99,7 +99,7 @@ _SIGNS: dict[str, tuple[bytes, ...]] = {
     "swe-agent": (b'"history"', b'"trajectory"'),
     "copilot": (b'"session.start"', b'"user.message"', b'"assistant.message"', b'"creationDate"'),
     "cursor": (b'"message"',),
-    "openhands-v0": (b'"observation"', b'"tool_call_metadata"', b'"test_result"'),
+    "openhands-v0": (b'"observation"', b'"tool_call_metadata"', b'"test_result"', b'"git_patch"'),
     "agent-framework": (b'"stateBag"', b'"session_id"', b'"agent_response"'),
     "pydantic-ai": (b'"part_kind"',),
     "deepeval": (b'"testCases"', b'"test_results"'),

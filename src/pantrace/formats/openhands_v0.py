@@ -1,7 +1,8 @@
 """Trajectories of OpenHands V0 (until 2025): actions and observations, alone or as `history` of an evaluation.
 
 Spec: github.com/All-Hands-AI/OpenHands, openhands/events/serialization/event.py and evaluation/utils/shared.py (0.59)
-Detect: events with `action` or `observation` beside `source` and `timestamp`; lines with `instance_id` and `history`.
+Detect: events with `action` or `observation` beside `source` and `timestamp`; lines with `history` beside `instance_id`
+    or `issue` (the issue resolver).
 Lost: nothing is written.
 """
 
@@ -55,6 +56,8 @@ _FAILURES: dict[str, Failure] = {"error": "error", "user_rejected": "denied"}
 def detect(head: Head) -> str | None:
     if head.layout == "array" and is_event(head.record):
         return "trajectory"
+    if {"issue", "history", "git_patch"} <= head.record.keys():
+        return "issue resolver"
     if not {"instance_id", "test_result", "history"} <= head.record.keys():
         return None
     # The benchmarks of V1 write the same frame around other events.
@@ -74,7 +77,7 @@ def is_event(record: Any) -> bool:
 
 def open_run(path: Path, on_broken: OnBroken, span: Span | None = None) -> Run:
     """A trajectory, or every instance of an evaluation."""
-    version = detect(Head(path)) if span is None else "evaluation"
+    version = detect(Head(path))
     source = Source(format=NAME, version=version, path=str(path))
 
     def samples() -> Iterator[Sample]:
@@ -105,6 +108,7 @@ def load(row: Any) -> Sample:
         raise ReadError("an instance needs a history of events")
     # Until 2024 an evaluation stored pairs of an action and its observation.
     flat = [event for each in events for event in (each if isinstance(each, list) else [each])]
+    flat = list(_with_heads(flat))
     steps = tuple(_steps(flat))
     trouble = instance.get("error")
     trajectory = Trajectory(
@@ -119,8 +123,38 @@ def load(row: Any) -> Sample:
     match instance.get("test_result"):
         case {"report": {"resolved": bool(resolved)}}:
             scores = (Score(name="resolved", value=resolved),)
-    name = str(instance.get("instance_id") or NAME)
+    match instance:
+        case {"issue": dict(), "success": bool(success)}:
+            # The resolver's own judgement: it asks a model whether the issue is solved.
+            told = text_of(instance.get("result_explanation"))
+            scores = (Score(name="success", value=success, explanation=told),)
+    name = str(instance.get("instance_id") or _issue(instance.get("issue")) or NAME)
     return Sample(id=name, trajectory=trajectory, scores=scores, extra=as_extra(NAME, rest_of(instance, ("history",))))
+
+
+def _issue(issue: Any) -> str | None:
+    match issue:
+        case {"owner": str(owner), "repo": str(repo), "number": int(number)}:
+            return f"{owner}/{repo}#{number}"
+    return None
+
+
+def _with_heads(events: list[Any]) -> Iterator[Any]:
+    """Events as others store them. The issue resolver keeps only an event's own fields, all on one level: no id, time,
+    source or cause. An observation then belongs to the action before it."""
+    cause = None
+    for place, event in enumerate(events):
+        if not isinstance(event, dict) or "source" in event or not {"action", "observation"} & event.keys():
+            yield event
+            continue
+        head = {"id": place, "timestamp": None, "source": "environment" if "observation" in event else "agent"}
+        if "observation" in event:
+            yield {**event, **head, "cause": cause, "extras": rest_of(event, ("observation", "content"))}
+            continue
+        cause = place
+        if place == 0 and event["action"] == "message":
+            head["source"] = "user"
+        yield {**head, "action": event["action"], "args": rest_of(event, ("action",))}
 
 
 def _steps(events: list[Any]) -> Iterator[Step]:
@@ -130,12 +164,14 @@ def _steps(events: list[Any]) -> Iterator[Step]:
         if not isinstance(event, dict) or not is_event(event):
             raise ReadError("an event needs a source, a timestamp and an action or an observation", place=f"[{place}]")
         step = _action(event, names) if "action" in event else _observation(event, names)
-        rest = rest_of(event, (*_HEAD, "content") if step.role == "tool" else _HEAD)
+        at = from_iso(event["timestamp"])
+        known = ["id", *(("timestamp",) if at is not None else ())]
+        rest = rest_of(event, [*known, "content"] if step.role == "tool" else known)
         model, usage = _model_and_usage(event, counted) if step.role == "agent" else (None, None)
         yield replace(
             step,
             id=str(event["id"]) if "id" in event else None,
-            at=from_iso(event["timestamp"]),
+            at=at,
             model=model,
             usage=usage,
             extra=as_extra(NAME, rest),
@@ -267,5 +303,5 @@ FORMAT = Format(
     plan=plan,
     load=load,
     suffix=".json",
-    note="follows OpenHands' source and four of its test files; no run of V0 was recorded",
+    note="follows OpenHands' source, six of its test files and three runs of its examples; no run of V0 was recorded",
 )

@@ -120,10 +120,6 @@ _SIGNS: list[tuple[_Sign, UnsupportedKind]] = [
         UnsupportedKind("output of Gemini CLI", "read its sessions, `~/.gemini/tmp/*/chats`, as `gemini-cli`"),
     ),
     (
-        _keys("issue_type", "history", "git_patch"),
-        UnsupportedKind("output of OpenHands' issue resolver", f"its events have no ids, times and sources; {_SEND}"),
-    ),
-    (
         # Droid's own logs begin with `session_start`; this is what `droid exec` prints.
         lambda row: "session_id" in row and ("toolCallId" in row or {"type", "role", "text"} <= row.keys()),
         UnsupportedKind("output of Factory's Droid", _AS_MESSAGES),

@@ -6,26 +6,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from pantrace.engine.comparative import compare_split, samples_of
 from pantrace.engine.compare_runs import Comparisons, Source, compare_sources, unfinished_of
 from pantrace.engine.compare_side import Side, case_of
-from pantrace.engine.judge import Bench
-from pantrace.engine.pairwise import add_preferences, pairwise_rubrics, prefer
-from pantrace.engine.plan import JudgeTable
 from pantrace.engine.read import Notes, read_pile
-from pantrace.engine.rubric_selection import select_rubrics
 from pantrace.engine.trend import History, trend_of_sources
 from pantrace.errors import UsageError
-from pantrace.judges import Rubric
 from pantrace.model import Run, Sample
 from pantrace.places import path_at
 
-from .judging import bench_of
 from .sources import in_python_words, listed, outside_loop, refuse_other
+
+if TYPE_CHECKING:  # slow to load; most comparisons ask no judge
+    from pantrace.engine.judge import Bench
+    from pantrace.judges import Rubric
 
 
 @dataclass
@@ -40,6 +38,8 @@ class Pairwise:
         """Add to each side the share of comparisons that it won."""
         if self.bench is None:
             return
+        from pantrace.engine.pairwise import add_preferences, prefer
+
         # A rubric of this kind compares exactly two answers.
         if len(sides) != 2:
             raise UsageError("--rubric compares two runs, not more: name two")
@@ -71,6 +71,12 @@ def pairwise(
         if judge:
             raise UsageError("--judge needs --rubric: which answer is better by what (pairwise_quality)?")
         return Pairwise()
+    from pantrace.engine.pairwise import pairwise_rubrics
+    from pantrace.engine.plan import JudgeTable
+    from pantrace.engine.rubric_selection import select_rubrics
+
+    from .judging import bench_of
+
     chosen = pairwise_rubrics(select_rubrics(rubrics).rubrics)
     if judge is None:
         raise UsageError(f"--rubric {rubrics[0]} needs --judge PROVIDER:MODEL")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -100,6 +100,9 @@ def select(
 
 def outside_loop(work: Callable[[], T]) -> T:
     """Do work that needs its own event loop; in a notebook, where one is running already, in a thread."""
+    # Loading asyncio takes longer than reading a small input, and no loop runs where it is not loaded.
+    if (asyncio := sys.modules.get("asyncio")) is None:
+        return work()
     try:
         asyncio.get_running_loop()
     except RuntimeError:

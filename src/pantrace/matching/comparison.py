@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -12,6 +11,7 @@ from .align import common_subsequence, subsequence
 from .argument_score import argument_score
 from .call import Call, Rules
 from .relation import Relation
+from .tally import tally
 from .values import canonical
 
 Order = Literal["exact", "in_order", "any_order"]
@@ -58,7 +58,7 @@ def compare(
         pairs = best
     else:
         pairs = common_subsequence(masks) if order == "in_order" else by_place
-    arguments, arguments_sure = argument_score(predicted, reference, rules)
+    arguments, arguments_sure = argument_score(predicted, reference, rules, relation)
     matched = len(pairs)
     return Comparison(
         exact=len(predicted) == len(reference) == len(by_place),
@@ -72,11 +72,17 @@ def compare(
         argument_f1=arguments,
         extra=len(predicted) - matched,
         missing=len(reference) - matched,
-        # By value and not by the rule: a repetition is one even if arguments are ignored.
-        duplicates=len(predicted) - len({(call.name, canonical(call.arguments)) for call in predicted}),
+        duplicates=_repetitions(predicted),
         pairs=tuple(pairs),
         approximate=not (sure and arguments_sure and relation.complete),
     )
+
+
+def _repetitions(calls: Sequence[Call]) -> int:
+    # By value and not by the rule: a repetition is one even if arguments are ignored.
+    if len({call.name for call in calls}) == len(calls):
+        return 0
+    return len(calls) - len({(call.name, canonical(call.arguments)) for call in calls})
 
 
 def f1(matched: int, predicted: int, reference: int) -> float | None:
@@ -86,4 +92,6 @@ def f1(matched: int, predicted: int, reference: int) -> float | None:
 
 def name_f1(predicted: Sequence[str], reference: Sequence[str]) -> float | None:
     """F1 of two lists of names in any order."""
-    return f1(sum((Counter(predicted) & Counter(reference)).values()), len(predicted), len(reference))
+    theirs = tally(reference)
+    shared = sum([min(count, theirs.get(name, 0)) for name, count in tally(predicted).items()])
+    return f1(shared, len(predicted), len(reference))

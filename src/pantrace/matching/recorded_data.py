@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import itemgetter
 
 from pantrace.model import (
     Action,
@@ -24,6 +23,7 @@ from pantrace.model import (
     reports,
 )
 
+from .tally import tally_by_frequency
 from .tokens import Tokens
 
 
@@ -162,20 +162,6 @@ def models_by_agent(trajectory: Trajectory) -> dict[str, str | None]:
 def step_ids(pairs: Iterable[CallPair]) -> tuple[str, ...]:
     """The ids of the steps that made these calls, each once."""
     return tuple(dict.fromkeys([pair.step.id for pair in pairs if pair.step.id is not None]))
-
-
-def tally(names: Iterable[str]) -> dict[str, int]:
-    """How often each name occurs, in order of first occurrence."""
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
-def tally_by_frequency(names: Iterable[str]) -> dict[str, int]:
-    """How often each name occurs, the most frequent first."""
-    counts = tally(names)
-    return dict(sorted(counts.items(), key=itemgetter(1), reverse=True)) if len(counts) > 1 else counts
 
 
 # One is enough: all metrics measure one sample before the next.

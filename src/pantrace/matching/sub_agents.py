@@ -15,8 +15,15 @@ class SubAgent(NamedTuple):
     name: str | None
     took_over: bool
     """Whether control was handed to it inside a trajectory; otherwise it was started, and has its own trajectory."""
-    usage: Usage | None
-    """Its own usage."""
+    steps: list[Step]
+    totals: tuple[Usage, ...] = ()
+    """Of a run that has a total of its own."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """Its own usage. A run whose steps have none may still have a total."""
+        told = add_usage([step.usage for step in self.steps if step.usage is not None and counts_usage(step)])
+        return told or add_usage([*self.totals])
 
 
 def sub_agents(trajectory: Trajectory) -> list[SubAgent]:
@@ -26,13 +33,14 @@ def sub_agents(trajectory: Trajectory) -> list[SubAgent]:
     tool that calls a model itself."""
     found: list[SubAgent] = []
     for number, each in enumerate(recording_of(trajectory).trajectories):
+        # Most runs have one agent: grouping its steps would only cost time.
+        if not number and len({step.agent for step in each.steps if step.role == "agent"}) < 2:
+            continue
         (first, own), *others = _by_agent(each).items()
         if number and each.purpose != "tool":
             name = first or (each.agents[0].name if each.agents else None)
-            # A run whose steps have no usage may still have a total.
-            whole = add_usage([*(each.usage or {}).values()])
-            found.append(SubAgent(name, took_over=False, usage=_spent(own) or whole))
-        found += [SubAgent(name, took_over=True, usage=_spent(steps)) for name, steps in others]
+            found.append(SubAgent(name, took_over=False, steps=own, totals=tuple((each.usage or {}).values())))
+        found += [SubAgent(name, took_over=True, steps=steps) for name, steps in others]
     return found
 
 
@@ -52,7 +60,3 @@ def _by_agent(trajectory: Trajectory) -> dict[str | None, list[Step]]:
         is_new = step.agent is not None and step.kind == "message" and step.agent != addressed
         found.setdefault(step.agent if is_new or step.agent in found else first, []).append(step)
     return found or {None: []}
-
-
-def _spent(steps: list[Step]) -> Usage | None:
-    return add_usage([step.usage for step in steps if step.usage is not None and counts_usage(step)])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pantrace.matching.recorded_data import recording_of, tally_by_frequency
+from pantrace.matching.recorded_data import recording_of
 from pantrace.matching.repetition import action_circles, action_key
+from pantrace.matching.tally import tally_by_frequency
 from pantrace.model import Action, Measure, Record, Sample, Step, active_steps, is_agents
 
 from .metric import Found, Measurement, NotApplicable, metric

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pantrace.matching.recorded_data import recording_of, step_ids, tally_by_frequency
+from pantrace.matching.recorded_data import recording_of, step_ids
+from pantrace.matching.tally import tally_by_frequency
 from pantrace.model import CallPair, Measure, Record, Sample, ToolCall
 
 from .metric import Found, Measurement, NotApplicable, metric

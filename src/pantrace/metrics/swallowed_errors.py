@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pantrace.matching.recorded_data import recording_of, step_ids, tally
+from pantrace.matching.recorded_data import recording_of, step_ids
+from pantrace.matching.tally import tally
 from pantrace.model import CallPair, Measure, Record, Sample, Step, Trajectory, active_steps, is_prompt, step_text
 
 from .metric import Found, Measurement, NotApplicable, metric

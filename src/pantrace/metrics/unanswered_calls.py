@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pantrace.matching.recorded_data import recording_of, step_ids, tally
+from pantrace.matching.recorded_data import recording_of, step_ids
+from pantrace.matching.tally import tally
 from pantrace.model import Measure, Sample
 
 from .metric import Found, Measurement, NoSettings, NotApplicable, metric

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from pantrace.errors import UsageError
+from pantrace.errors import ReadError, UsageError
 from pantrace.model import Decision, Run, RunHeader, Sample, Score, header_of, with_samples
 from pantrace.places import BucketRun, bucket_run_of, path_at, run_path_at
 
@@ -38,7 +38,7 @@ from .rows import Kept, Result, decision_item, json_hash
 from .run_file import LOCK, MANIFEST, PARTS, RunFile, read_run_file, write_run_file
 from .schema import VERSION
 from .unfinished import RUNNING
-from .verify import now_verified
+from .verify import damage, damaged_part, now_verified
 
 
 class RunDirectory:
@@ -333,6 +333,14 @@ class RunDirectory:
         """Samples as they were read, in the same order, each with the scores and decisions of the run. With
         `on_damage`, damaged parts are reported and skipped instead of ending the iteration."""
         return read_results(self.path, on_damage=on_damage)
+
+    def damaged(self) -> Iterator[ReadError]:
+        """Every file of a part that is missing or not as it was written."""
+        for part in committed_parts(self.path / MANIFEST):
+            for file in part.files:
+                path = self.path / PARTS / file.file
+                if why := damage(path, file):
+                    yield damaged_part(path, why)
 
     def scores(self, wanted: Collection[str] | None = None) -> Iterator[StoredScore]:
         """All scores, including those of the source; or only those with these names."""

@@ -109,7 +109,8 @@ def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool
     anew = "choose another directory for --out, or remove this one"
     if (folder / RECORDINGS).is_dir():
         # Never advise to remove recordings: running the agent again costs money.
-        anew = f"evaluate its recordings again: pantrace eval {folder / RECORDINGS} --out OTHER"
+        again = f"evaluate its recordings by this plan: pantrace eval {folder / RECORDINGS} --plan PLAN --out OTHER"
+        anew = f"choose another directory for --out, or {again}"
     if same_text:
         raise UsageError(
             f"{folder} was made by this plan, but something that it names has changed since: a profile, a rule file, a "

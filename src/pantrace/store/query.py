@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import fspath
 from pathlib import Path
@@ -55,7 +55,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
     folders = list({(found := path_at(path)).resolve(): found for path in given}.values())
     with private_folder() as spill, duckdb.connect(config=_bounded(spill, memory)) as database:
         try:
-            _create_tables(database, folders, _named_in(sql))
+            _create_tables(database, folders, PART_TABLES, _named_in(sql))
             # The read-only transaction below would stop a write, too, but this gives the reason.
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
@@ -101,7 +101,7 @@ def workbench(path: Path, memory: str, tables: set[str]) -> Iterator[Any]:
     with private_folder() as spill:
         config = {**_config(spill), "memory_limit": memory, "threads": "1"}
         with duckdb.connect(config=config) as database:
-            _create_tables(database, [path], tables)
+            _create_tables(database, [path], tables, tables)
             try:
                 yield database
             except (duckdb.DataError, duckdb.InvalidInputException) as error:
@@ -159,14 +159,15 @@ def _named_in(sql: str) -> set[str]:
     return seen | {"samples", "scores"} if any(view in text for view in VIEWS) else seen
 
 
-def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
+def _create_tables(database: Any, folders: list[Path], tables: Collection[str], asked: set[str]) -> None:
+    """Create these tables, and the views where all tables are there. `asked`: those whose files are checked."""
     runs = {sayable(str(folder)): (folder, read_run_file(folder)) for folder in folders}
     parts = {run: committed_parts(folder / MANIFEST) for run, (folder, _) in runs.items()}
     # The same query must have the same answer on every machine.
     database.execute("set timezone = 'UTC'")
     # From here on, no SQL can undo the settings of `_config`.
     database.execute("set lock_configuration = true")
-    for table in PART_TABLES:
+    for table in tables:
         found = None
         for run, (folder, _) in runs.items():
             for files, condition in _groups(folder, table, parts[run], table in asked):
@@ -179,7 +180,7 @@ def _create_tables(database: Any, folders: list[Path], asked: set[str]) -> None:
             found.create_view(name)
         else:
             database.execute(f"create view {name} as select {_columns(table, 'null::{1} as {0}')} where false")
-    for view, question in VIEWS.items():
+    for view, question in VIEWS.items() if {*tables} == {*PART_TABLES} else ():
         database.execute(f"create view {view} as {question}")
     database.execute(f"create table runs ({_columns('runs', '{0} {1}')})")
     for run, (_, content) in runs.items():

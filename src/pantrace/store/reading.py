@@ -303,11 +303,10 @@ def _refuse_strange_numbers(path: Path, table: Any, samples: int) -> None:
     """Refuse numbers of samples that the part does not have: callers use them as indices into arrays."""
     if "number" not in table.column_names or not table.num_rows:
         return
-    from pyarrow import compute
-
-    ends = compute.min_max(table.column("number")).as_py()
-    if ends["min"] < 0 or ends["max"] >= samples:
-        raise damaged_part(path, f"it has sample numbers {ends['min']:,} to {ends['max']:,}, but {samples:,} samples")
+    numbers = table.column("number").to_numpy()
+    low, high = int(numbers.min()), int(numbers.max())
+    if low < 0 or high >= samples:
+        raise damaged_part(path, f"it has sample numbers {low:,} to {high:,}, but {samples:,} samples")
 
 
 def read_rows(

@@ -143,7 +143,7 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     except json.JSONDecodeError as error:
         if _is_cut(error):
             torn = ": the text that starts here does not end" if error.msg.startswith(_OPEN) else ""
-            message = f"the JSON is cut off after {few(len(data), 'byte')}{torn}"  # perhaps those of a line of a file
+            message = f"the JSON is cut off after {few(len(data), 'byte')}{torn}"
             where = f"line {error.lineno}, column {error.colno}"
             raise ReadError(message, place=where, remedy=UNFINISHED) from None
         raise ReadError(f"not valid JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None

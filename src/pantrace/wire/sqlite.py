@@ -92,6 +92,14 @@ def rows(database: sqlite3.Connection, question: str, *values: Any) -> Iterator[
     return cursor.execute(question, values)
 
 
+def number(database: sqlite3.Connection, question: str) -> int:
+    """The answer of a query that counts. The database does not hold it, so nobody is told that it was read."""
+    cursor = database.cursor()
+    cursor.row_factory = None
+    [(found,)] = cursor.execute(question).fetchall()
+    return int(found)
+
+
 def all_rows(database: sqlite3.Connection, question: str, *values: Any) -> list[tuple[Any, ...]]:
     """All answers of a query, for callers who want them at once: with many rows this takes less time."""
     if (tell := rows_listener()) is None:

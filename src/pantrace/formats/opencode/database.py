@@ -152,8 +152,7 @@ class Database:
                 yield session
 
     def root_count(self) -> int:
-        [(count,)] = self.rows(f"select count(*) {_ROOTS}")
-        return int(count)
+        return sqlite.number(self.database, f"select count(*) {_ROOTS}")
 
     def names(self) -> Iterator[str]:
         """All sessions, including sub-agents."""

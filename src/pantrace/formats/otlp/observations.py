@@ -30,6 +30,11 @@ _ATTRIBUTES = {
     "statusMessage": "status_message",
 }
 _KEYS = {"id": "spanId", "traceId": "traceId", "parentObservationId": "parentSpanId", "name": "name"}
+_COUNTS = (
+    ("input", "promptTokens", "inputUsage"),
+    ("output", "completionTokens", "outputUsage"),
+    ("total", "totalTokens", "totalUsage"),
+)
 _LISTS = ("observations", "data")
 _TIMES = {"startTime": "startTimeUnixNano", "endTime": "endTimeUnixNano"}
 
@@ -85,6 +90,18 @@ def _span(row: dict[str, Any], trace: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _older(row: dict[str, Any], key: str) -> Any:
+    """Counts and costs as Langfuse 2 had them, until 2024; later answers repeat them."""
+    if key == "usageDetails":
+        usage = object_of(row.get("usage"))
+        return {
+            name: count for name, *old in _COUNTS if (count := next(filter(None, map(row.get, old)), usage.get(name)))
+        }
+    if key == "costDetails" and is_number(cost := row.get("calculatedTotalCost")):
+        return {"total": cost}
+    return row.get(key)
+
+
 def _event(score: dict[str, Any]) -> dict[str, Any]:
     """A score, as the event that the conventions of OpenTelemetry have for it."""
     value, label = score.get("value"), text_of(score.get("stringValue"))
@@ -106,6 +123,6 @@ def _nanoseconds(told: Any) -> str | None:
 
 def _attributes(row: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, name in _ATTRIBUTES.items():
-        value = row.get(key)
+        value = row.get(key) or _older(row, key)
         if value not in (None, {}, []) and (key, value) != ("level", "DEFAULT"):
             yield _PREFIX + name, str(value).lower() if key == "type" else value

@@ -129,8 +129,7 @@ def _argument(heard: Any) -> list[Message] | None:
 
 def _usage(raw: Any, cost: Any) -> Usage | None:
     """Usage, under OpenAI's names or Langfuse's own, and the cost."""
-    if not isinstance(raw, dict):
-        return None
+    raw = object_of(raw)
 
     def count(*keys: str) -> int | None:
         return next((raw[key] for key in keys if type(raw.get(key)) is int), None)
