@@ -15,7 +15,7 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Run, Sample, Score, Source
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.optional import list_of, object_of, text_of
@@ -153,7 +153,8 @@ def _score(row: dict[str, Any], root: dict[str, Any]) -> Score:
     number = score if isinstance(score, bool) or is_number(score) else value if isinstance(value, str) else None
     key, by = text_of(row.get("key")) or "feedback", object_of(row.get("feedback_source")).get("type")
     failed = row.get("error") is True
-    taken = ("key", "comment", "run_id", *(("score",) if number is score else ("value",) if number is value else ()))
+    taken = ["run_id", *texts_in(row, "key", "comment")]
+    taken += [] if failed or number is None else ["score" if number is score else "value"]
     return Score(
         name=key,
         value=None if failed else number,
@@ -161,7 +162,7 @@ def _score(row: dict[str, Any], root: dict[str, Any]) -> Score:
         explanation=text_of(row.get("comment")),
         step=None if row.get("run_id") == root["id"] else text_of(row.get("run_id")),
         maker=Maker(name=text_of(by) or NAME, kind="human" if by == "app" else "stored"),
-        extra=as_extra(NAME, rest_of(row, taken) | ({"score": score} if failed and score is not None else {})),
+        extra=as_extra(NAME, rest_of(row, taken)),
     )
 
 
