@@ -8,12 +8,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from pantrace.diagnosis import Diagnosis, Tally, diagnose_sample, diagnosis_of
-from pantrace.errors import ReadError, UnknownFormat
+from pantrace.errors import ReadError
 from pantrace.formats import Format
 from pantrace.model import Sample
 from pantrace.store import Result, RunDirectory, is_run_directory
 
 from .measure import References
+from .nothing_read import nothing_read
 from .read import Notes, inputs, open_run, read_pile
 from .select import Selection
 
@@ -73,8 +74,7 @@ def results_of(
 def _readable(paths: Sequence[Path], format_name: str | None, notes: Notes) -> Iterator[tuple[str, Result]]:
     opened = list(inputs(paths, format_name, notes))
     if not opened:
-        where = ", ".join(str(path) for path in paths)
-        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+        raise nothing_read(paths, notes.broken)
     read = 0
     for path, chosen, variant in opened:
         try:
@@ -85,7 +85,7 @@ def _readable(paths: Sequence[Path], format_name: str | None, notes: Notes) -> I
             notes.on_broken(error)
     if notes.broken and not read:
         # If nothing could be read that is an error, not an empty result.
-        raise notes.broken[0]
+        raise nothing_read(paths, notes.broken)
 
 
 def _results(path: Path, chosen: Format, variant: str, notes: Notes) -> Iterable[Result]:

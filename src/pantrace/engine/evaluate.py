@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from pantrace.errors import ReadError, UsageError
+from pantrace.errors import UsageError
 from pantrace.formats import Format
 from pantrace.judges import Calibrations
 from pantrace.model import Run, RunHeader, Sample
@@ -30,6 +30,7 @@ from .intake import Done, Intakes
 from .judge import Bench
 from .known_names import refuse_unknown_of, refuse_unmeasured
 from .measure import References
+from .nothing_read import nothing_read
 from .plan import Ready
 from .plan_judges import Judges
 from .read import Notes, inputs, read_pile
@@ -148,7 +149,7 @@ def _opened(paths: list[Path], out: Path, format_name: str | None, notes: Notes)
     found = {each[0].resolve(): each for each in inputs(paths, format_name, notes)}
     found.pop(own, None)
     if not found:
-        raise ReadError("nothing readable in it", path=", ".join(map(str, paths)))
+        raise nothing_read(paths, notes.broken)
     return [*found.values()]
 
 

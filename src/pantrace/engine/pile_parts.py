@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from pantrace.errors import ReadError, UnknownFormat
+from pantrace.errors import ReadError
 from pantrace.model import Aggregate, Sample
 from pantrace.wire.input_cuts import SPAN_BYTES, Cutting
 from pantrace.wire.progress import current_progress
@@ -17,6 +17,7 @@ from pantrace.wire.progress import current_progress
 from .executor import Executor
 from .input_part import InputPart, open_part, parts_of
 from .measure import References
+from .nothing_read import nothing_read
 from .read import GivenUp, Notes, inputs, split_children
 from .select import Selection
 from .twice import Twice
@@ -96,8 +97,7 @@ def done_parts(
     """The results of each part, in order; notes, selection and references of the task add up their counts."""
     opened = [*inputs(paths, format_name, notes)]
     if not opened:
-        where = ", ".join(str(path) for path in paths)
-        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+        raise nothing_read(paths, notes.broken)
     if len(opened) > 1:
         shared = Counter(path.name for path, _, _ in opened)
         # The file's name is enough unless two inputs share it.
@@ -120,7 +120,7 @@ def done_parts(
             if watched is not None:
                 watched.end()
     if notes.broken and not any(notes.formats.values()):
-        raise notes.broken[0]
+        raise nothing_read(paths, notes.broken)
     task.selection.settle()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from pantrace.errors import ReadError, UnknownFormat
+from pantrace.errors import ReadError
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source, Trajectory, header_of, is_staff
 from pantrace.places import path_at
@@ -24,6 +24,7 @@ from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 
 from .balance import Balance
+from .nothing_read import nothing_read
 from .run_format import RUN_DIRECTORY, unfinished_words
 from .search import Found, Ignored, Search
 from .sound import sound
@@ -291,21 +292,20 @@ def read_pile(paths: Iterable[Path], *, format: str | None = None, notes: Notes)
     paths = list(paths)
     opened = list(inputs(paths, format, notes))
     if not opened:
-        where = ", ".join(str(path) for path in paths)
-        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+        raise nothing_read(paths, notes.broken)
     if len(opened) == 1:
         path, chosen, variant = opened[0]
         run = _open_noting(path, chosen, variant, notes)
         samples = _paced(_counted(run, chosen, notes, run.name or path.name), path)
-        return msgspec.structs.replace(run, samples=_readable(samples, notes))
-    return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), notes))
+        return msgspec.structs.replace(run, samples=_readable(samples, paths, notes))
+    return Run(name=", ".join(path.name for path in paths), samples=_readable(_chained(opened, notes), paths, notes))
 
 
-def _readable(samples: Iterator[Sample], notes: Notes) -> Iterator[Sample]:
+def _readable(samples: Iterator[Sample], paths: Iterable[Path], notes: Notes) -> Iterator[Sample]:
     """The samples; if nothing at all could be read, that is an error and not an empty result."""
     yield from samples
     if notes.broken and not any(notes.formats.values()):
-        raise notes.broken[0]
+        raise nothing_read(paths, notes.broken)
 
 
 def _chained(opened: list[tuple[Path, Format, str]], notes: Notes) -> Iterator[Sample]:

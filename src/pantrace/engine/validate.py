@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pantrace.errors import ReadError, UnknownFormat, UsageError
+from pantrace.errors import ReadError, UsageError
 from pantrace.formats import Format, by_name, detect
 from pantrace.model import Sample, Violation
 from pantrace.places import path_at
@@ -19,6 +19,7 @@ from pantrace.wire.rows import OnBroken, rows_in
 
 from .balance import Balance
 from .doubts import doubts
+from .nothing_read import nothing_read
 from .read import UNFORESEEN, Notes, inputs, not_of_format, open_run
 from .run_format import RUN_DIRECTORY
 from .table import Table, Tabular
@@ -118,7 +119,7 @@ def _directory_violations(folder: Path, format_name: str | None, all_: Notes, fi
     notes.ignored, notes.unfinished = all_.ignored, all_.unfinished
     found = list(inputs([folder], format_name, notes))
     if not found and not notes.broken:
-        raise UnknownFormat("nothing readable in it", path=str(folder), remedy="`pantrace formats` lists what can be")
+        raise nothing_read([folder], notes.broken)
     for path, chosen, _ in found:
         files.append(path)
         try:

@@ -13,11 +13,12 @@ import msgspec
 from pantrace.engine.compare import compare_sides
 from pantrace.engine.compare_side import side_of
 from pantrace.engine.metric_values import Evaluation, read_evaluations
+from pantrace.engine.nothing_read import nothing_read
 from pantrace.engine.plot import figure, label_names
 from pantrace.engine.read import Notes, inputs, open_run
 from pantrace.engine.reduce import within
 from pantrace.engine.select import Selection
-from pantrace.errors import MissingExtra, PantraceError, ReadError, UnknownFormat, UsageError
+from pantrace.errors import MissingExtra, PantraceError, ReadError, UsageError
 from pantrace.formats import Format
 from pantrace.model import Run, Sample, header_of, with_samples
 from pantrace.normalise.secrets import Redactor
@@ -120,8 +121,7 @@ def find_sources(wanted: Wanted, notes: Notes) -> list[Source]:
             found.append(Source(common.name or str(path), tuple(pile), path))
     # Better an error than a page without samples.
     if not found:
-        where = ", ".join(map(str, wanted.paths))
-        raise UnknownFormat("nothing readable in it", path=where, remedy="`pantrace formats` lists what can be read")
+        raise nothing_read(wanted.paths, notes.broken)
     return [replace(each, name=name) for each, name in zip(found, _told_apart(found), strict=True)]
 
 
