@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import fspath
 from pathlib import Path
@@ -65,8 +65,7 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
             # The read-only transaction below would stop a write, too, but this gives the reason.
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
-            answer = database.execute(sql)
-            return Answer(tuple(column[0] for column in answer.description), _fetched(answer, memory))
+            return _interruptible(database, lambda: _answered(database.execute(sql), memory))
         except (duckdb.OutOfMemoryException, MemoryError):
             raise UsageError(
                 f"the query needs more than {in_words(memory)} of memory, or too much disk space; "
@@ -74,6 +73,23 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
             ) from None
         except duckdb.Error as error:
             raise _usage_error(error) from None
+
+
+def _interruptible(database: Any, work: Callable[[], Answer]) -> Answer:
+    """Done in a thread, because DuckDB may not look for Ctrl-C as long as a query runs in the main one."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            database.interrupt()
+            raise
+
+
+def _answered(answer: Any, memory: int) -> Answer:
+    return Answer(tuple(column[0] for column in answer.description), _fetched(answer, memory))
 
 
 def _bounded(spill: Path, memory: int) -> dict[str, Any]:
