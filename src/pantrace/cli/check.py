@@ -159,7 +159,7 @@ def _tell(report: CheckReport, code: int, demanded: float, verbose: bool) -> Non
     if rows:
         click.echo()
         columns = ["rule", "name", "passed", "failed", "n/a", "errors", "rate"]
-        table(columns, rows, right=("passed", "failed", "n/a", "errors", "rate"), spare=("name",))
+        table(columns, rows, right=("passed", "failed", "n/a", "errors", "rate"), spare=("name", "errors", "n/a"))
     if verbose:
         _tell_others(report)
 

@@ -144,7 +144,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
         place = columns.index(name)
         if not any(row[place] for row in rows):
             columns, *rows = [[*row[:place], *row[place + 1 :]] for row in (columns, *rows)]
-    table(columns, rows, right=("mean", "samples"), spare=("all together",), firm=True)
+    table(columns, rows, right=("mean", "samples"), spare=("all together", "samples", "95 % interval"), firm=True)
 
 
 def estimate_cells(each: MetricSummary) -> tuple[str, str]:

@@ -46,7 +46,7 @@ def tell_list(rows: Sequence[Listed], names: Mapping[str, str]) -> None:
         [COLUMNS[place] for place in shown],
         [[line[place] for place in shown] for line in [*lines, *([last] if len(rows) > 1 else [])]],
         right=NUMBERS,
-        spare=("title", "model", "agent", "turns"),
+        spare=("title", "model", "agent", "turns", "errors", "calls", "time (UTC)", "tokens"),
         total=len(rows) > 1,
         firm=True,
     )

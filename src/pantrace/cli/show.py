@@ -115,7 +115,8 @@ def command(
     tell_left_out(notes)
     if home:
         more = f" and {len(home) - _ADVISED:,} more" if len(home) > _ADVISED else ""
-        say(f"no path was given; read: {', '.join(map(_from_here, home[:_ADVISED]))}{more} (`pantrace detect` lists them)")
+        places = ", ".join(map(_from_here, home[:_ADVISED]))
+        say(f"no path was given; read: {places}{more} (`pantrace detect` lists them)")
 
 
 def _from_here(path: Path) -> str:
