@@ -47,9 +47,9 @@ def _run(run: ShownRun, *, alone: bool) -> tuple[list[str], int]:
     told = [each for each in run.measures if each.get("value") is not None]
     if told:
         lines += ["| measure | value | 95 % interval | samples |", "|---|--:|---|--:|"]
-        for each in told:
-            cells = [_plain(each["name"]), _number(each["value"], each["unit"]), _interval(each, each["unit"])]
-            lines.append(f"| {' | '.join(cells)} | {each['n']} |")
+        for measure in told:
+            cells = [_plain(measure["name"]), _number(measure["value"], measure["unit"]), _interval(measure, measure["unit"])]
+            lines.append(f"| {' | '.join(cells)} | {measure['n']} |")
         lines.append("")
     lines += _failures(table)
     lines += [f"> {_plain(note)}" for note in [*run.notes, *trouble]]
