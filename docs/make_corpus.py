@@ -126,7 +126,7 @@ def _counted(told: list[Trajectory]) -> str:
     whole = [each for top in told for each in _with_children(top)]
     pairs = [pair for each in whole for pair in call_pairs(each)]
     failed = sum(pair.result is not None and has_failed(pair.result) for pair in pairs)
-    totals = [total for each in whole if (total := usage_total(each)) is not None]
+    totals = [total for each in whole if (total := usage_total(each, children=False)) is not None]
     tokens = [[value for each in totals if (value := getattr(each, name)) is not None] for name in ("input", "output")]
     cut = [any(name in each.partial for each in totals) for name in ("input", "output")]
     marks = [">= " if each else "" for each in cut]

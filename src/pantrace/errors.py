@@ -15,12 +15,12 @@ PantraceError             a sentence for the user; `exit_code` says how the comm
 
 from __future__ import annotations
 
+import contextvars
 import re
-from collections.abc import Iterator
+from collections import abc
 from contextlib import contextmanager
-from contextvars import ContextVar
 
-_IN_COMMAND = ContextVar("in_command", default=False)
+_IN_COMMAND = contextvars.ContextVar("in_command", default=False)
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)( (?=[A-Z][A-Z]|['\"\d]))?")
 _PARAMETERS = {
     "calibration": "calibrations",
@@ -39,7 +39,7 @@ _PARAMETERS = {
 
 
 @contextmanager
-def in_command() -> Iterator[None]:
+def in_command() -> abc.Iterator[None]:
     """Whoever reads errors from now on has typed a command, and knows options by their spelling there."""
     before = _IN_COMMAND.set(True)
     try:

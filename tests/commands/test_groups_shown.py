@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from goldens import ROOT
 from pantrace.cli import cli
 from pantrace.engine.convert import write_run
-from pantrace.model import Run, Sample, Step, Text, Trajectory, Usage
+from pantrace.model import Case, Run, Sample, Score, Step, Text, Trajectory, Usage
 
 EXAMPLES = ROOT.parent.parent / "examples"
 
@@ -84,3 +84,27 @@ def test_samples_of_two_runs_with_one_id_have_rows_of_their_own(tmp_path: Path) 
     shown = measured(first, second, "--per", "sample", "--metric", "tokens").stdout
     assert "10 samples measured" in shown
     assert [sum(line.startswith(name) for line in shown.splitlines()) for name in ("one.eval", "two.eval")] == [5, 5]
+
+
+def test_samples_without_a_label_are_a_group_of_an_evaluation(tmp_path: Path) -> None:
+    """One value for most and none for the rest: the rest must not disappear, nor the label."""
+    samples = [
+        Sample(
+            id=f"s{number}",
+            case=Case(id=f"c{number}", labels={"level": "easy"} if number < 3 else {}),
+            scores=(Score(name="right", value=number < 3),),
+        )
+        for number in range(5)
+    ]
+    write_run(Run(samples=samples), tmp_path / "some.trace.jsonl", to="native", measure=False)
+    words = ["eval", str(tmp_path / "some.trace.jsonl"), f"--out={tmp_path / 'run'}"]
+    done = CliRunner().invoke(cli, [*words, "--by=level"])
+    assert done.exit_code == 0
+    rows = [line.split() for line in done.output.splitlines() if line.startswith(("easy ", "(none) "))]
+    right = {row[0]: (row[2], row[-1]) for row in rows if row[1] == "right"}
+    assert right == {"easy": ("1", "3"), "(none)": ("0", "2")}
+    # All cases have ids and no topic: there is nothing to tell apart, and the message does not deny more than that.
+    lost = CliRunner().invoke(cli, [*words, "--by=topic"])
+    assert "no sample has such a label, or all have the same value; samples can be grouped by level" in str(
+        lost.exception
+    )

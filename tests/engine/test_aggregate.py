@@ -113,8 +113,9 @@ def test_a_number_outside_its_scale_is_left_out_and_warned_of(tmp_path: Path) ->
     assert aggregate(found).metrics["click_hit_rate"].mean == pytest.approx(1.0)
     (warning,) = warnings_of(found)
     assert warning.startswith(f"{files[1]}: left out: episode_success_rate (250 is outside its scale")
-    compared = {each.metric for each in compare_stored([(("a", files[0]), ("b", files[1]))])}
-    assert "episode_success_rate" not in compared
+    compared = {each.metric: each for each in compare_stored([(("a", files[0]), ("b", files[1]))])}
+    left_out = compared["episode_success_rate"]
+    assert (left_out.second, left_out.difference, left_out.verdict) == (None, None, "inconclusive")
     (sample,) = samples_of(
         open_run(files[1], by_name("openadapt-eval"), "", raise_broken), by_name("openadapt-eval"), files[1]
     )
@@ -129,7 +130,7 @@ def test_a_withdrawn_metric_is_not_compared_and_not_drawn(tmp_path: Path) -> Non
     ]
     found = {each.metric: each for each in compare_stored([(("a", files[0]), ("b", files[1]))])}
     gone = found["bbox_hit_rate"]
-    assert (gone.second, gone.difference, gone.verdict, gone.better) == (None, None, "inconclusive", None)
+    assert (gone.second, gone.difference, gone.verdict, gone.better) == (None, None, "inconclusive", "higher")
     assert gone.notes == ("the second run has withdrawn this metric (-1), so there is nothing to compare",)
     drawn = json.dumps(figure("comparison", evaluations(*files), ["a", "b"]))
     assert "n/a: not applicable, withdrawn or not in the file." in drawn

@@ -41,7 +41,10 @@ def test_runs_without_a_common_case_pass_and_fail_no_gate(tmp_path: Path) -> Non
     for runs, verdict in (((low, high), "better"), ((high, low), "worse")):
         (found,) = pantrace.compare(*runs, metrics=["right"]).comparisons
         assert (found.verdict, found.common, found.no_worse) == (verdict, 0, None)
-        assert "No case is in both runs, so the cases may differ and not the runs." in found.sentence
+        assert (
+            "proven for these cases. No case is in both runs, so the cases may differ and not the runs."
+            in found.sentence
+        )
         assert exit_code([found]) == 3
 
 

@@ -110,7 +110,7 @@ def written(format_: Format, sample: Sample) -> Any:
 
 
 @pytest.mark.parametrize("shape", quick({"ids"}, SHAPES))
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", quick({"native", "inspect", "otlp", "opencode"}, WRITERS))
 def test_writing(name: str, shape: str) -> None:
     def work(count: int) -> Callable[[], Any]:
         sample = recorded(count, **SHAPES[shape])
@@ -120,7 +120,7 @@ def test_writing(name: str, shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", quick({"ids"}, SHAPES))
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", quick({"native", "inspect", "otlp", "opencode"}, WRITERS))
 def test_reading_and_measuring_the_loss(name: str, shape: str) -> None:
     format_ = by_name(name)
     assert format_.load is not None

@@ -242,3 +242,10 @@ def test_managed_metrics_of_a_plan_beside_rubrics_and_a_run_that_gets_a_project_
         ("vertex:multi_turn_general_quality_v1", 0.25, "rubric", "v1"),
         ("vertex:multi_turn_general_quality_v1", 0.25, "rubric", "v1"),
     ]
+
+
+def test_a_rubric_that_there_is_not_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text('name = "p"\n\n[judge]\nrubrics = ["RelevnceExplain"]\n')
+    plan, text, folder = load_plan(tmp_path / "plan.toml")
+    with pytest.raises(UsageError, match=r"plan\.toml: line 4: unknown rubric 'RelevnceExplain'; did you mean"):
+        prepare(plan, folder, text, "plan.toml")

@@ -91,7 +91,7 @@ def test_a_case_is_not_in_a_cluster_of_the_same_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "cluster", "message"),
-    [("paired", "colour", "--cluster 'colour': no case has it"), ("comparison", "topic", "is for --kind paired")],
+    [("paired", "colour", "cluster='colour': no case has it"), ("comparison", "topic", "is for kind paired")],
 )
 def test_a_cluster_that_would_change_nothing_is_refused(
     kind: str, cluster: str, message: str, files: list[Path]

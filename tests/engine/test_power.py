@@ -19,11 +19,11 @@ from pantrace.stats import Spread, mcnemar, planned_cases, planned_difference, p
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({}, "--delta 0.05"),
+        ({}, "delta=0.05"),
         ({"delta": 0.0}, "can never be seen"),
         ({"delta": float("nan")}, "is not a difference"),
         ({"delta": 0.1, "variance": -1.0}, "negative"),
-        ({"delta": 0.1, "metric": "m"}, "--run"),
+        ({"delta": 0.1, "metric": "m"}, "run=DIR"),
         ({"cases": 1}, "2 or more"),
         ({"delta": 0.1, "correlation": 2.0}, "between -1 and 1"),
         ({"delta": 0.1, "runs": ["a", "b", "c"]}, "one run, or two"),

@@ -106,7 +106,7 @@ class OneByOne:
             assert case is not None
             groups = [f"{name}={value}" for name, value in case.labels.items()]
             took_part = trajectory.agents[0].name if trajectory is not None and trajectory.agents else None
-            groups += [f"agent={name}" for name in (case.agent or took_part,) if name]
+            groups.append(f"agent={case.agent or took_part or '(none)'}")
             for score in (*result.sample.scores, *result.scores):
                 for group in (None, *groups):
                     self._add(score, case_of(result.sample), group)

@@ -66,7 +66,7 @@ def test_copied_context_is_not_counted_again() -> None:
 
 def test_tokens_are_those_of_the_steps_and_totals_are_kept_as_stated() -> None:
     trajectory = load(EVERY)
-    total = usage_total(trajectory)
+    total = usage_total(trajectory, children=False)
     assert total is not None and (total.input, total.output, total.cache_read) == (900, 60, 512)
     assert trajectory.usage is not None and trajectory.usage[""].cost_usd == 0.0042
 

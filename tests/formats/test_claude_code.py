@@ -62,7 +62,7 @@ def answer(text: str, uuid: str, parent: str, name: str, output: int, **more: An
 def test_a_response_on_many_lines_counts_once() -> None:
     (sample,) = read(GOLDEN / "subagent").samples
     assert sample.trajectory is not None
-    total = usage_total(sample.trajectory)
+    total = usage_total(sample.trajectory, children=False)
     assert total is not None and (total.output, total.input) == (96, 4513)
     naive = sum(
         json.loads(text)["message"]["usage"]["output_tokens"]

@@ -94,7 +94,8 @@ def carried_in(target: Path) -> Iterator[Any]:
 
 def _carriers(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
-        if {CARRIER, "unreported"} & value.keys() or value.get("type") == CARRIER:
+        # An attribute of a span is a pair of key and value.
+        if {CARRIER, "unreported"} & value.keys() or CARRIER in (value.get("type"), value.get("key")):
             yield value
         value = list(value.values())
     for item in value if isinstance(value, list) else ():

@@ -38,6 +38,8 @@ INNOCENT = [
     "curl x; docker run -u 1000:1000 img",
     'curl -H "Authorization: Bearer YOUR_TOKEN" -u "$USER:$PASSWORD" https://x',
     "kind: ConfigMap\ndata:\n  level: abc123def456ghi789\n",
+    '"Key": "MegaFrogRaceServer_build_123.zip", "policy_key": "CloudWatchFullAccessV2"',
+    "oauth1_client_key = 'FlaskOAuth1App'; auth = `FlaskOAuth1App` or `DjangoOAuth2App`; token = `a` + `b2` + `c`",
     "version 8.8.8.8 of MyVeryLongClassNameForTest.method.another_long_attribute_name",
 ]
 
@@ -57,6 +59,9 @@ FOUND = [
     (f"mailgun: pubkey-{HEX}", "mailgun: ", ""),
     ("my_key_of_today => k3J9xQ2vB7nM4tZ8\n", "my_key_of_today => ", "\n"),
     ('private_key "k3J9x)Q2vB7n(M4tZ8";', 'private_key "', '";'),
+    # Few digits, but small and large letters alternate; backticks that hold some.
+    ("db_password_of_today = 'srQmYFMZfeo685V'", "db_password_of_today = '", "'"),
+    ("service_key_1 => `Y7(GD@;S,1e`}5O9m`;", "service_key_1 => `", "`;"),
     ("if 'k3J9xQ2vB7nM4tZ8' == password:", "if '", "' == password:"),
     ("curl -u 'ann lee:pa ss/w0rd' https://x", "curl -u 'ann lee:", "' https://x"),
     ("xoxr-ibEN2IOmA", "", ""),

@@ -129,6 +129,15 @@ print("printed, not told")
 """
 
 
+@pytest.mark.parametrize("words", [JSON, PROTOBUF, {"content_type": "text/plain;json"}])
+@pytest.mark.parametrize("origin", ["https://elsewhere.example", "null"])
+def test_a_web_page_cannot_write_recordings(origin: str, words: dict[str, str], tmp_path: Path) -> None:
+    with collecting(tmp_path) as receiver:
+        body = json.dumps(request()).encode()
+        assert post(receiver.url, body, origin=origin, **words) == (403, b"requests of web pages are not accepted")
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_run_records_what_an_agent_sends(tmp_path: Path) -> None:
     body = json.dumps(request())
     command = f"cmd:{shlex.quote(sys.executable)} -c {shlex.quote(SENDER)} {shlex.quote(body)}"

@@ -46,7 +46,7 @@ def test_what_is_a_run_directory(tmp_path: Path) -> None:
 def test_another_plan_is_refused(tmp_path: Path) -> None:
     with ours(tmp_path / "run", "one"):
         pass
-    told = r"something that it names has changed since.*choose another directory for --out, or remove"
+    told = r"something that it names has changed since.*choose another directory for out, or remove"
     with pytest.raises(UsageError, match=told) as caught:
         ours(tmp_path / "run", "two")
     assert caught.value.exit_code == 2

@@ -12,6 +12,7 @@ from pantrace.model import Sample, Score
 from pantrace.wire.carry_rest import carry_rest
 from pantrace.wire.json import decode, encode
 from pantrace.wire.loss import without_source
+from pantrace.wire.pantrace_key import without_carried
 
 
 def only_id(sample: Sample, options: Any) -> dict[str, Any]:
@@ -47,3 +48,9 @@ def test_a_corner_of_somebody_else_is_his() -> None:
     load, _ = carry_rest(read_id, only_id, "extra.pantrace")
     assert load({"id": "a", "extra": 7}) == Sample(id="a", extra={"x": {"extra": 7}})
     assert load({"id": "a", "extra": {"pantrace": "hi", "b": 1}}).id == "a"
+
+
+def test_an_object_that_held_nothing_else_is_not_left_behind() -> None:
+    row = {"a": {"pantrace": 1}, "b": {"x": 1, "pantrace": 2}, "c": {}, "list": [{"m": {"pantrace": 3}}, {"m": {}}]}
+    corners = ("a.pantrace", "b.pantrace", "c.pantrace", "list[].m.pantrace")
+    assert without_carried(row, corners) == {"b": {"x": 1}, "c": {}, "list": [{}, {"m": {}}]}

@@ -35,6 +35,13 @@ def test_what_has_no_word_or_another_type_comes_back(raw: dict[str, object]) -> 
     assert CALL.dump(call) == raw
 
 
+def test_a_field_said_twice_keeps_both() -> None:
+    twice = FieldMap("x", ToolCall, {"fn": ("name", TEXT), "name": ("name", TEXT)})
+    assert twice.load({"fn": "ls", "name": "ls"}) == ToolCall(name="ls")
+    assert twice.load({"fn": "ls", "name": "dir"}) == ToolCall(name="ls", extra={"x": {"name": "dir"}})
+    assert twice.load({"fn": "ls"}, name="cat") == ToolCall(name="cat", extra={"x": {"fn": "ls"}})
+
+
 def test_null_is_nothing() -> None:
     assert CALL.load({"fn": "ls", "call": None, "more": None}) == ToolCall(name="ls")
 

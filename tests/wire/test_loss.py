@@ -25,6 +25,7 @@ def calling(**arguments: Any) -> Step:
 
 CALL = ToolCall(id="1", name="read", arguments={"path": "a"})
 RESULT = ToolResult(call_id="1", name="read", output="text")
+WRAPPED = ToolResult(call_id="1", name="read", output={"output": "text"})
 
 ROWS = [
     ("nothing", sample(said("a")), sample(said("a")), []),
@@ -173,6 +174,30 @@ ROWS = [
         [("trajectory.state.list[1]", "added")],
     ),
     ("the whole trajectory", sample(said("a")), Sample(id="x"), [("trajectory", "absent")]),
+    (
+        "an agent that has another name now",
+        sample(agents=(Agent(name="codex", model="m", instructions="Be brief."),)),
+        sample(agents=(Agent(name="agent", instructions="Be brief."),)),
+        [("trajectory.agents[0].name", "changed"), ("trajectory.agents[0].model", "absent")],
+    ),
+    (
+        "another agent with the same model, of several",
+        sample(agents=(Agent(name="a", model="m"), Agent(name="b", model="m"))),
+        sample(agents=(Agent(name="a", model="m"), Agent(name="c", model="m"))),
+        [("trajectory.agents[1]", "absent")],
+    ),
+    (
+        "an output that is an object now, in a step with the same id",
+        sample(said("a", role="user"), Step(id="2", role="tool", parts=(RESULT,))),
+        sample(said("b"), said("a", role="user"), Step(id="2", role="tool", parts=(WRAPPED,))),
+        [("trajectory.steps[1].parts[0].output", "changed")],
+    ),
+    (
+        "an output that is an object now, in its call's step",
+        sample(Step(role="agent", parts=(CALL,)), Step(role="tool", parts=(RESULT,))),
+        sample(Step(role="agent", parts=(CALL, WRAPPED))),
+        [("trajectory.steps[1]", "merged"), ("trajectory.steps[1].parts[0].output", "changed")],
+    ),
     ("extras", sample(said("a"), extra={"other": {"k": 1}}), sample(said("a")), [("trajectory.extra", "absent")]),
 ]
 

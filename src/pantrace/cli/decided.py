@@ -112,7 +112,7 @@ def _tell_groups(summary: EvalSummary, by: str) -> None:
 
         close = get_close_matches(by, known, n=1)
         hint = f"did you mean {close[0]}?" if close else f"samples can be grouped by {', '.join(known) or 'nothing'}"
-        raise UsageError(f"--by {by!r}: no sample has such a label; {hint}")
+        raise UsageError(f"--by {by!r}: no sample has such a label, or all have the same value; {hint}")
     rows = [each for each in summary.groups if each.group and each.group.partition("=")[0] == by and each.headline]
     click.echo()
     _table([each for each in rows if each.estimate is not None], None, by)

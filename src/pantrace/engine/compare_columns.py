@@ -201,7 +201,8 @@ def _single(table: Any, shape: Score, here: Any) -> Any:
     if shape.status != "scored" or shape.value is None:
         return np.full(len(here), np.nan)
     if isinstance(shape.value, str):
-        words = table.column("text").take(here).to_pylist()
+        # Not `take`, which loads pyarrow.compute.
+        words = table.column("text").to_numpy()[here]
         return np.array([GRADES.get(word) for word in words], np.float64)
     values = table.column("value").to_numpy()[here]
     if np.isnan(values).any():
@@ -225,7 +226,7 @@ def _verdicts(outlines: list[Outline], table: Any, samples: Any) -> Iterator[tup
     if table is None:
         return
     passed = table.column("passed").chunk(0)
-    is_there = np.not_equal(passed.to_numpy(zero_copy_only=False), None)
+    is_there: Any = passed.to_numpy(zero_copy_only=False) != None  # noqa: E711 -- for each element
     rows = np.flatnonzero(is_there & has_text(table.column("status").chunk(0), "scored"))
     places, first, counts = np.unique(samples[rows], return_index=True, return_counts=True)
     for place, row, count in zip(places.tolist(), rows[first].tolist(), counts.tolist(), strict=True):

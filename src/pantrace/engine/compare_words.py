@@ -30,6 +30,8 @@ def sentence_of(found: Comparison) -> str:
     verdict = _VERDICTS.get(found.verdict) or f"equivalent within {_plain(found, found.margin or 0)}"
     if found.verdict == "inconclusive":
         verdict += _doubt(found)
+    elif found.of_other_cases and "proven" in verdict:
+        verdict = "proven for these cases"
     parts = [f"{_claim(found)}{where}: {verdict}.", *_gaps(found), *_power(found), *_typical(found), *_margin(found)]
     return " ".join(parts)
 

@@ -230,7 +230,10 @@ def prepare(
     plan: Plan, folder: Path, text: str = "", name: str = "plan", *, calibrations: Sequence[Path] = ()
 ) -> Ready:
     """Load everything that a plan names; a UsageError with the line number if something is missing."""
-    asked = select_rubrics(plan.judge.rubrics, folder)
+    try:
+        asked = select_rubrics(plan.judge.rubrics, folder)
+    except PantraceError as error:
+        raise UsageError(f"{_place(text, name, 'judge.rubrics') if text else ''}{error}") from None
     checks = _checks(plan, folder, text, name, asked.measured)
 
     def named_in_plan(load: Callable[[str], T], each: str, key: str) -> T:

@@ -16,6 +16,8 @@ from .reduce import REASONS
 
 MOST_GROUPS = 12
 """A label with more different values than this is not used for groups."""
+UNLABELLED = "(none)"
+"""The value of samples that do not have a label."""
 
 # From here on samples, cases and measures are numbers: their names would be stored millions of times. Samples with the
 # same agent and labels form one bunch, and scores are counted for each bunch of a part: a few rows for thousands of
@@ -290,14 +292,13 @@ class Columns:
         self._database.unregister("batch")
 
     def _add_groups(self) -> None:
-        """The samples of each group by agent or label, for labels with more than one but not too many values."""
+        """The samples of each group by agent or label, for labels with more than one but not too many values. Samples
+        without the label are a group, too: the groups together are the whole."""
         import numpy as np
 
-        named = [_labels(*key) for key in self._bunches]
-        contents: dict[str, set[str]] = {}
-        for pairs in named:
-            for label, content in pairs:
-                contents.setdefault(label, set()).add(content)
+        named = [dict(_labels(*key)) for key in self._bunches]
+        labels = dict.fromkeys(label for pairs in named for label in pairs)
+        contents = {label: {pairs.get(label, UNLABELLED) for pairs in named} for label in labels}
         useful = {label for label, found in contents.items() if 1 < len(found) <= MOST_GROUPS}
         for label in contents:
             if label not in useful:
@@ -305,8 +306,7 @@ class Columns:
             codes = np.full(len(named), 255, np.uint8)
             names: dict[str, int] = {}
             for bunch, pairs in enumerate(named):
-                for content in (each for name, each in pairs if name == label):
-                    codes[bunch] = names.setdefault(content, len(names))
+                codes[bunch] = names.setdefault(pairs.get(label, UNLABELLED), len(names))
             here = np.flatnonzero(codes < len(names))
             ids = range(len(self.groups), len(self.groups) + len(names))
             self._insert("members", here.astype(np.uint32), (codes[here] + np.uint16(ids.start)).astype(np.uint16))

@@ -49,6 +49,7 @@ from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import ANY, violations
 from pantrace.wire.violation import error, under, unreadable
+from pantrace.wire.whole_document import document_in
 
 from .format import Format, NoOptions
 
@@ -178,10 +179,7 @@ load, dump = carry_rest(_load, _dump, CARRIER, _expectation, residual)
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    try:
-        value = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
+    value = document_in(path)
     source = Source(format=NAME, path=str(path))
     key, questions = _questions(value, path)
     header = header_from({name: each for name, each in value.items() if name != key}, key, path)

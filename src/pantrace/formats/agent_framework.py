@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pantrace.errors import ReadError
 from pantrace.model import (
     Agent,
+    Failure,
     Media,
     Part,
     Role,
@@ -30,7 +31,8 @@ from pantrace.model import (
     Usage,
     add_usage,
 )
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, said_again, texts_in
+from pantrace.wire.field_map import ANYTHING, INTEGER, MOMENT, TEXT, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import arguments_of
 from pantrace.wire.optional import text_of
@@ -47,6 +49,28 @@ SESSION, RESPONSE = "session", "response"
 """Ids for samples without one; `name_in_file` replaces them by the file's name."""
 # Empty fields are serialised too, and say nothing.
 _EMPTY: tuple[Any, ...] = ({}, [], None)
+
+
+_MESSAGE = FieldMap(
+    NAME, Step, {"message_id": ("id", TEXT), "author_name": ("agent", TEXT), "created_at": ("at", MOMENT)}
+)
+_TEXT = FieldMap(NAME, Text, {"text": ("text", TEXT)})
+_THOUGHT = FieldMap(NAME, Thinking, {"text": ("text", TEXT)})
+_CALL = FieldMap(NAME, ToolCall, {"call_id": ("id", TEXT), "name": ("name", TEXT)})
+_RESULT = FieldMap(NAME, ToolResult, {"call_id": ("call_id", TEXT), "result": ("output", ANYTHING)})
+_MEDIA = FieldMap(NAME, Media, {"uri": ("uri", TEXT), "media_type": ("mime", TEXT), "mediaType": ("mime", TEXT)})
+# As OpenAI counts: input includes the cache, output includes reasoning.
+_USAGE = FieldMap(
+    NAME,
+    Usage,
+    {
+        "input_token_count": ("input", INTEGER),
+        "output_token_count": ("output", INTEGER),
+        "total_token_count": ("total", INTEGER),
+        "cache_read_input_token_count": ("cache_read", INTEGER),
+        "reasoning_output_token_count": ("reasoning", INTEGER),
+    },
+)
 
 
 def detect(head: Head) -> str | None:
@@ -72,7 +96,8 @@ def load(row: Any) -> Sample:
         raise ReadError("a session is an object")
     if row.get("type") == "agent_response":
         return _conversation([row])
-    bag: Any = row.get("stateBag", row.get("state"))
+    key = "stateBag" if "stateBag" in row else "state"
+    bag: Any = row.get(key)
     histories = _histories(bag)
     if not histories:
         raise ReadError("the session holds no messages", remedy="only histories that are kept in memory are read")
@@ -81,7 +106,7 @@ def load(row: Any) -> Sample:
     others = {key: value for key, value in bag.items() if key != name}
     beside = {key: value for key, value in history.items() if key != "messages"}
     rest = {
-        **rest_of(row, ("stateBag", "state", "type", "session_id")),
+        **rest_of(row, (key, *said_again(row, type="session"), *texts_in(row, "session_id"))),
         **({"state": others} if others else {}),
         **({"history": beside} if beside else {}),
     }
@@ -112,12 +137,14 @@ def _conversation(responses: list[Any]) -> Sample:
         usages += [usage] if usage is not None else []
         found = list(_steps(response["messages"]))
         # `finish_reason` belongs to the last model call of the response.
+        known = ["messages", *said_again(response, type="agent_response")]
         if found and found[-1].role == "agent":
             found[-1] = replace(found[-1], stop=text_of(response.get("finish_reason")))
+            known += texts_in(response, "finish_reason")
         steps += found
         # The counts of several responses become one sum, so each of them is also kept.
-        summed = ("usage_details",) if len(responses) == 1 else ()
-        kept.append(rest_of(response, ("messages", "type", "finish_reason", *summed)))
+        known += ["usage_details"] if len(responses) == 1 and usage is not None else []
+        kept.append(rest_of(response, known))
     total = add_usage(usages)
     whole = Trajectory(
         steps=tuple(steps),
@@ -138,21 +165,20 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
         if role is None or not isinstance(message.get("contents"), list):
             raise ReadError("a message needs a role and contents", place=f"messages[{place}]")
         parts = [_part(each, names) for each in message["contents"]]
-        known = ("role", "contents", "type", "author_name", "created_at", "message_id")
-        rest = {key: value for key, value in rest_of(message, known).items() if value not in _EMPTY}
-        yield Step(
-            id=text_of(message.get("message_id")),
-            role=role,
-            agent=text_of(message.get("author_name")) if role == "agent" else None,
-            at=from_iso(message.get("created_at")),
-            parts=tuple(parts),
-            extra=as_extra(NAME, rest),
-        )
+        known = ("role", "contents", *said_again(message, type="message"))
+        # Only an agent is known by its name.
+        named: dict[str, Any] = {} if role == "agent" else {"agent": None}
+        yield _MESSAGE.load(_full(message), known, role=role, parts=tuple(parts), **named)
 
 
 def _rename_keys(record: dict[str, Any]) -> dict[str, Any]:
     """A record of .NET with the keys that Python uses."""
     return {_KEYS.get(key) or key: value for key, value in record.items()}
+
+
+def _full(record: dict[str, Any]) -> dict[str, Any]:
+    """A record without empty fields; an empty result is one."""
+    return {key: value for key, value in record.items() if value not in _EMPTY or key in ("arguments", "result")}
 
 
 def _part(raw: Any, names: dict[str | None, str]) -> Part:
@@ -162,40 +188,26 @@ def _part(raw: Any, names: dict[str | None, str]) -> Part:
     kind = str(content.get("type", content.get("$type", "")))
     kind = _KINDS.get(kind, kind)
 
-    def rest(*known: str) -> dict[str, Any]:
-        left = rest_of(content, ("type", "$type", *known))
-        return as_extra(NAME, {key: value for key, value in left.items() if value not in _EMPTY})
-
+    known, content = ["type", "$type"], _full(content)
     if kind == "text" and isinstance(content.get("text"), str):
-        return Text(text=content["text"], extra=rest("text"))
+        return _TEXT.load(content, known)
     if kind == "text_reasoning":
-        return Thinking(text=text_of(content.get("text")), extra=rest("text"))
+        return _THOUGHT.load(content, known)
     call = text_of(content.get("call_id"))
     if kind == "function_call" and isinstance(content.get("name"), str):
         # A result names only the id of its call.
         names[call] = content["name"]
-        written = content.get("arguments")
-        return ToolCall(
-            id=call, name=content["name"], arguments=arguments_of(written), extra=rest("call_id", "name", "arguments")
-        )
+        return _CALL.load(content, (*known, "arguments"), arguments=arguments_of(content.get("arguments")))
     if kind == "function_result":
         # Only an exception shows that a call failed; there is no flag for it.
         failed = content.get("exception")
         error = None if failed is None else str(failed)
-        result = content.get("result")
         # Python writes the text of a result a second time, as a list of items.
-        repeated = ("items",) if _repeats(content.get("items"), result) else ()
-        return ToolResult(
-            call_id=call,
-            name=names.get(call),
-            output=result,
-            error=error,
-            failure="error" if error is not None else None,
-            extra=rest("call_id", "result", "exception", *repeated),
-        )
+        known += ["exception", *(("items",) if _repeats(content.get("items"), content.get("result")) else ())]
+        failure: Failure | None = "error" if error is not None else None
+        return _RESULT.load(content, known, name=names.get(call), error=error, failure=failure)
     if kind in ("uri", "data") and isinstance(content.get("uri"), str):
-        mime = content.get("media_type", content.get("mediaType"))
-        return Media(mime=text_of(mime), uri=content["uri"], extra=rest("uri", "media_type", "mediaType"))
+        return _MEDIA.load(content, known)
     return Unknown(kind=f"{NAME}:{kind or 'content'}", raw=raw)
 
 
@@ -208,18 +220,8 @@ def _repeats(items: Any, result: Any) -> bool:
 
 
 def _usage(counts: Any) -> Usage | None:
-    """Usage as OpenAI counts it: input includes the cache, output includes reasoning."""
-    if not isinstance(counts, dict):
-        return None
-    words = {
-        "input": "input_token_count",
-        "output": "output_token_count",
-        "total": "total_token_count",
-        "cache_read": "cache_read_input_token_count",
-        "reasoning": "reasoning_output_token_count",
-    }
-    known = {name: counts[key] for name, key in words.items() if isinstance(counts.get(key), int)}
-    return Usage(**known, extra=as_extra(NAME, rest_of(counts, words.values()))) if known else None
+    found = _USAGE.load(counts) if isinstance(counts, dict) else Usage()
+    return found if found != Usage(extra=found.extra) else None
 
 
 def _agents(steps: tuple[Step, ...]) -> tuple[Agent, ...]:

@@ -34,7 +34,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.api_exchanges import UNNAMED, run_of
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.field_map import INTEGER, TEXT, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.optional import list_of, object_of, text_of
@@ -48,6 +48,9 @@ NAME = "ai-sdk"
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "agent", "tool": "tool"}
 _OWN = ("tool-call", "tool-result", "tool-approval-request", "tool-approval-response")
 """Blocks that no other API has. Without one of them, messages look like OpenAI's."""
+_ANSWERED = ("output-available", "output-error", "output-denied", "result")
+"""States of a tool that has answered, or never will."""
+_OUTPUT = {"type", "value", "reason", "providerOptions"}
 _FAILURES: dict[str, Failure] = {
     "error-text": "error",
     "error-json": "error",
@@ -55,7 +58,18 @@ _FAILURES: dict[str, Failure] = {
     "output-error": "error",
     "output-denied": "denied",
 }
+_TEXT = FieldMap(NAME, Text, {"text": ("text", TEXT)})
 _THOUGHT = FieldMap(NAME, Thinking, {"text": ("text", TEXT)})
+_CITATION = FieldMap(NAME, Citation, {"url": ("uri", TEXT), "title": ("title", TEXT)})
+_FILE = FieldMap(NAME, Media, {"mediaType": ("mime", TEXT), "mimeType": ("mime", TEXT), "filename": ("name", TEXT)})
+_CALL = FieldMap(NAME, ToolCall, {"toolCallId": ("id", TEXT), "toolName": ("name", TEXT)})
+_RESULT = FieldMap(
+    NAME,
+    ToolResult,
+    {"toolCallId": ("call_id", TEXT), "toolName": ("name", TEXT), "errorText": ("error", TEXT)},
+)
+_ARGUMENTS = ("input", "args", "rawInput")
+"""Where the arguments are; those that did not fit the tool's schema are `rawInput`."""
 _USAGE = FieldMap(
     NAME,
     Usage,
@@ -103,8 +117,8 @@ def load(row: Any) -> Sample:
     messages = row if isinstance(row, list) else object_of(row).get("messages")
     if not isinstance(messages, list) or not any(map(_is_own, messages)):
         raise ReadError("not messages of the AI SDK: none has parts or tool calls", remedy="is --from right?")
-    beside = rest_of(row, ("id", "messages")) if isinstance(row, dict) else {}
-    name = text_of(object_of(row).get("id") or object_of(row).get("chatId"))
+    beside = rest_of(row, ("messages", *texts_in(row, "id"))) if isinstance(row, dict) else {}
+    name = text_of(object_of(row).get("id")) or text_of(object_of(row).get("chatId"))
     steps = tuple(_steps(messages))
     created = next((step.at for step in steps if step.at is not None), None)
     trajectory = Trajectory(id=name, created=created, steps=steps)
@@ -121,13 +135,13 @@ def _steps(messages: list[Any]) -> Iterator[Step]:
 def _message_steps(message: dict[str, Any]) -> Iterator[Step]:
     """One step, or one for each call of the model: a user interface has all that an agent did in one message."""
     role, shown = _ROLES[message["role"]], isinstance(message.get("parts"), list)
-    # Older interfaces also have the text of the parts under `content`, and their calls under `toolInvocations`.
-    copies = ("content", "toolInvocations") if shown else ("content",)
-    about = message.get("metadata")
-    usage = _usage(about)
-    at = from_iso(message.get("createdAt"))
-    rest = rest_of(message, ("role", "parts", "id", *copies, *(("createdAt",) if at is not None else ())))
     said = message["parts"] if shown else message.get("content")
+    usage = _usage(message.get("metadata"))
+    at = from_iso(message.get("createdAt"))
+    said_under = _copies(message) if shown else ("content",) if isinstance(said, (str, list)) else ()
+    rest = rest_of(
+        message, ("role", *texts_in(message, "id"), *(("createdAt",) if at is not None else ()), *said_under)
+    )
     groups: list[list[Part]] = [[]]
     for raw in [{"type": "text", "text": said}] if isinstance(said, str) else list_of(said):
         if object_of(raw).get("type") == "step-start":
@@ -147,6 +161,18 @@ def _message_steps(message: dict[str, Any]) -> Iterator[Step]:
         )
 
 
+def _copies(message: dict[str, Any]) -> Iterator[str]:
+    """`parts`, and the keys under which older interfaces have their text and their calls once more."""
+    yield "parts"
+    parts = [object_of(each) for each in message["parts"]]
+    text = "".join([str(each.get("text")) for each in parts if each.get("type") == "text"])
+    if message.get("content") in ("", text):
+        yield "content"
+    calls, again = [each.get("toolInvocation") for each in parts], message.get("toolInvocations")
+    if isinstance(again, list) and all(each in calls for each in again):
+        yield "toolInvocations"
+
+
 def _usage(metadata: Any) -> Usage | None:
     """The tokens of a message, where the program puts the SDK's own usage into its metadata."""
     found = object_of(metadata)
@@ -160,82 +186,71 @@ def _parts(raw: Any) -> Iterator[Part]:
     block = object_of(raw)
     match kind := str(block.get("type")):
         case "text" if isinstance(block.get("text"), str):
-            yield Text(text=block["text"], extra=_rest(block, "text", "state"))
+            yield _TEXT.load(block, ("type",))
         case "reasoning":
-            yield _THOUGHT.load(block, ("type", "state"))
+            yield _THOUGHT.load(block, ("type",))
         case "tool-call":
-            yield _call(block, text_of(block.get("toolName")))
+            yield _call(block)
         case "tool-result":
-            yield _result(block, text_of(block.get("toolName")), block.get("output", block.get("result")))
+            yield _result(block)
         case "tool-invocation" if isinstance(inner := block.get("toolInvocation"), dict):
-            yield from _used(inner, text_of(inner.get("toolName")))
+            yield from _used(inner)
         case "dynamic-tool":
-            yield from _used(block, text_of(block.get("toolName")))
+            yield from _used(block)
         case _ if kind.startswith("tool-") and "toolCallId" in block and kind not in _OWN:
             yield from _used(block, kind.removeprefix("tool-"))
         case "file" | "image":
             yield _file(block)
         case "source-url":
-            yield Citation(
-                uri=text_of(block.get("url")), title=text_of(block.get("title")), extra=_rest(block, "url", "title")
-            )
+            yield _CITATION.load(block, ("type",))
         case _:
             yield Unknown(kind=f"{NAME}:{kind}", raw=raw)
 
 
-def _used(block: dict[str, Any], tool: str | None) -> Iterator[Part]:
+def _used(block: dict[str, Any], tool: str | None = None) -> Iterator[Part]:
     """A tool in a user interface: its call, and its result once there is one."""
-    # Arguments that did not fit the tool's schema are `rawInput`.
-    yield replace(_call(block, tool), extra={})
-    state = block.get("state")
-    if state in ("output-available", "output-error", "output-denied", "result") or "output" in block:
-        given = {key: value for key, value in block.items() if key not in ("input", "args", "rawInput")}
-        yield _result(given, tool, block.get("output", block.get("result")))
+    call = _call(block, tool)
+    if block.get("state") not in _ANSWERED and "output" not in block:
+        yield call
+        return
+    # What is said of both is kept with the result.
+    yield replace(call, extra={})
+    yield _result({key: value for key, value in block.items() if key != _arguments_key(block)}, tool)
 
 
-def _call(block: dict[str, Any], tool: str | None) -> ToolCall:
-    arguments = next((block[key] for key in ("input", "args", "rawInput") if block.get(key) is not None), None)
-    rest = _rest(block, "toolCallId", "toolName", "input", "args", "rawInput")
-    return ToolCall(id=text_of(block.get("toolCallId")), name=tool or "", arguments=arguments, extra=rest)
+def _arguments_key(block: dict[str, Any]) -> str:
+    return next((key for key in _ARGUMENTS if block.get(key) is not None), _ARGUMENTS[0])
 
 
-def _result(block: dict[str, Any], tool: str | None, output: Any) -> ToolResult:
-    kind, failure = block.get("state"), _FAILURES.get(str(block.get("state")))
+def _call(block: dict[str, Any], tool: str | None = None) -> ToolCall:
+    key = _arguments_key(block)
+    name = tool or text_of(block.get("toolName")) or ""
+    return _CALL.load(block, ("type", key), name=name, arguments=block.get(key))
+
+
+def _result(block: dict[str, Any], tool: str | None = None) -> ToolResult:
+    key = "output" if "output" in block else "result"
+    output, failure = block.get(key), _FAILURES.get(str(block.get("state")))
+    given: dict[str, Any] = {} if tool is None else {"name": tool}
     # For models, the output says what it is: {"type": "json", "value": ...}.
-    if (
-        isinstance(output, dict)
-        and output.keys() <= {"type", "value", "reason", "providerOptions"}
-        and "type" in output
-    ):
-        kind = output["type"]
-        failure = _FAILURES.get(str(kind))
-        output = output.get("value", output.get("reason"))
+    if isinstance(output, dict) and output.keys() <= _OUTPUT and "type" in output:
+        failure = _FAILURES.get(str(output["type"]))
+        inner = "value" if "value" in output else "reason"
+        given["extra"] = as_extra(NAME, {key: rest_of(output, (inner,))})
+        output = output.get(inner)
     if block.get("isError") is True:
         failure = "error"
-    error = text_of(block.get("errorText")) or (output if failure and isinstance(output, str) else None)
-    return ToolResult(
-        call_id=text_of(block.get("toolCallId")),
-        name=tool,
-        output=error if output is None else output,
-        error=error,
-        failure=failure,
-        extra=_rest(block, "toolCallId", "toolName", "state", "output", "result", "errorText", "isError", "step"),
-    )
+    error = text_of(block.get("errorText"))
+    if not error and failure and isinstance(output, str):
+        error = given["error"] = output
+    return _RESULT.load(block, ("type", key), output=error if output is None else output, failure=failure, **given)
 
 
 def _file(block: dict[str, Any]) -> Media:
-    mime = text_of(block.get("mediaType") or block.get("mimeType"))
-    data = block.get("url") or block.get("data") or block.get("image")
-    rest = _rest(block, "mediaType", "mimeType", "url", "data", "image", "filename")
-    name = text_of(block.get("filename"))
-    if not isinstance(data, str):
-        return Media(mime=mime, name=name, extra=as_extra(NAME, {"raw": data}) if data is not None else rest)
-    is_address = ":" in data[:16]
-    return Media(mime=mime, name=name, uri=data if is_address else None, data=None if is_address else data, extra=rest)
-
-
-def _rest(block: dict[str, Any], *known: str) -> dict[str, Any]:
-    return as_extra(NAME, rest_of(block, ("type", *known)))
+    key = next((key for key in ("url", "data", "image") if block.get(key)), "url")
+    if not isinstance(data := block.get(key), str):
+        return _FILE.load(block, ("type",))
+    return _FILE.load(block, ("type", key), **{"uri" if ":" in data[:16] else "data": data})
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
@@ -254,7 +269,6 @@ FORMAT = Format(
     suffix=".json",
     reencoded={
         "*parts[].type": "`tool-weather` is a call of the tool `weather`",
-        "*parts[].state": "whether a tool has answered, and how",
     },
     note="verified with messages of ai 6.0; those of versions 4 and 5 were written by hand",
 )

@@ -21,7 +21,7 @@ from pantrace.wire.anthropic import content_from, part_to, usage_from, usage_to
 from pantrace.wire.api_exchanges import UNNAMED, Exchange, is_exchange, run_of, turns_of
 from pantrace.wire.call_ids import conversation_steps
 from pantrace.wire.carry_rest import carry_rest
-from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of, said_again
 from pantrace.wire.field_map import TEXT, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.openai_tools import tool_to, tools_from
@@ -142,7 +142,7 @@ def _step(message: Any, settings: dict[str, Any] | None = None, rest: dict[str, 
         given["usage"] = usage
     if settings is not None:
         # The settings come from a logged request: temperature, max_tokens and the like.
-        given["settings"], taken = settings or None, {*taken, "type"}
+        given["settings"], taken = settings or None, {*taken, *said_again(message, type="message")}
     # A text and a list with one text block mean the same; the form is noted, so that it is written back.
     form: dict[str, Any] = {} if isinstance(content, str) else {"form": "blocks"}
     form |= {"exchange": rest} if rest else {}

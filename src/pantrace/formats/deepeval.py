@@ -33,7 +33,7 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, said_again, texts_in
 from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.json import text_or_json
@@ -96,7 +96,10 @@ def load(row: Any) -> Sample:
     wait = _value(row, "completion_time")
     steps = tuple(_steps(row))
     scores = tuple(_score(each) for each in list_of(_value(row, "metrics_data")) if isinstance(each, dict))
-    known = ("name", "input", "success", "metricsData", "metrics_data", "turns")
+    is_talk, metrics = isinstance(row.get("turns"), list), _value(row, "metrics_data")
+    known = ["name", "turns" if is_talk else "input", *texts_in(row, "input")]
+    known += ["success"] if isinstance(row.get("success"), bool) else []
+    known += ["metricsData", "metrics_data"] if _are_objects(metrics) else []
     return Sample(
         id=name,
         case=Case(
@@ -120,6 +123,10 @@ def load(row: Any) -> Sample:
     )
 
 
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(each, dict) for each in values)
+
+
 def _joined(pieces: Any) -> str | None:
     return "\n\n".join(map(text_or_json, pieces)) if isinstance(pieces, list) and pieces else None
 
@@ -134,11 +141,12 @@ def _expected(tools: list[Any]) -> Iterator[ExpectedCall]:
 def _steps(row: dict[str, Any]) -> Iterator[Step]:
     turns = row.get("turns")
     if isinstance(turns, list):
-        for number, turn in enumerate(map(object_of, turns), 1):
+        for number, raw in enumerate(turns, 1):
+            turn = raw if isinstance(raw, dict) else {"turn": raw}
             said = (Text(text=turn["content"]),) if isinstance(turn.get("content"), str) else ()
             role: Any = "agent" if turn.get("role") == "assistant" else "user"
             calls = tuple(_calls(_value(turn, "tools_called"), f"{number}."))
-            extra = as_extra(NAME, rest_of(turn, ("content", "order")))
+            extra = as_extra(NAME, rest_of(turn, (*texts_in(turn, "content"), *said_again(turn, order=number - 1))))
             yield Step(role=role, agent="agent" if role == "agent" else None, parts=(*calls, *said), extra=extra)
         return
     if row.get("input") is not None:

@@ -19,7 +19,7 @@ from pantrace.model import Agent, Run, Sample, Source, Step, Text, Trajectory, V
 from pantrace.wire.api_exchanges import UNNAMED, Exchange, Turn, is_exchange, run_of, turns_of, unfolded
 from pantrace.wire.call_ids import conversation_steps
 from pantrace.wire.carry_rest import carry_rest
-from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of, texts_in
 from pantrace.wire.head import Head
 from pantrace.wire.openai_chat import MESSAGE, is_role, messages_to, step_from
 from pantrace.wire.openai_tools import tool_to, tools_from
@@ -212,15 +212,18 @@ def _answer_step(turn: Turn) -> Step:
         choices[0].get("finish_reason"),
     )
     created = response.get("created")
+    created = created if type(created) in (int, float) else None
+    known = ["choices", "tools", *texts_in(response, "id", "model"), *(("created",) if created is not None else ())]
     # With n > 1 there are several choices. Nothing says which one the program used; the first is taken.
-    others = [rest_of(choices[0], {"message", "finish_reason"}), *choices[1:]]
+    others = [rest_of(choices[0], ["message", *texts_in(choices[0], "finish_reason")]), *choices[1:]]
     counted = usage_from(usage, NAME, "chat")
+    known += ["usage"] if counted is not None else []
     # OpenAI does not report costs; LiteLLM and OpenHands write them beside the response.
     costs = (turn.rest.get(key) for key in ("response_cost", "cost"))
     if counted is not None and (cost := next((each for each in costs if type(each) is float), None)) is not None:
         counted = msgspec.structs.replace(counted, cost_usd=cost)
     rest = {
-        **rest_of(response, {"choices", "usage", "id", "model", "created", "tools"}),
+        **rest_of(response, known),
         "choices": others,
         **turn.rest,
     }
@@ -230,7 +233,7 @@ def _answer_step(turn: Turn) -> Step:
         id=text_of(name),
         model=text_of(model),
         stop=text_of(stop),
-        at=created if type(created) in (int, float) else None,
+        at=created,
         usage=counted,
         settings=rest_of(turn.request, {"messages", "tools"}) or None,
         extra={**step.extra, _ANSWER: rest},

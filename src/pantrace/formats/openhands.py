@@ -37,16 +37,15 @@ from pantrace.model import (
     Usage,
     step_text,
 )
-from pantrace.wire import files
 from pantrace.wire.claimed_files import Claim, inside
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
 from pantrace.wire.openai_chat import arguments_of
 from pantrace.wire.optional import list_of, object_of, text_of
 from pantrace.wire.rows import OnBroken, read_log, read_rows
 from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso
+from pantrace.wire.whole_document import object_in
 
 from .format import Format
 
@@ -60,7 +59,7 @@ _COUNTS = {
     "cache_write": "cache_write_tokens",
     "reasoning": "reasoning_tokens",
 }
-_HEAD = ("id", "timestamp", "kind", "parent_id")
+_NAMES = ("id", "parent_id")
 
 
 def detect(head: Head) -> str | None:
@@ -171,12 +170,12 @@ def _last_state(events: list[Any]) -> dict[str, Any]:
 def _conversation(folder: Path, on_broken: OnBroken) -> Trajectory:
     if not (folder / STATE).is_file():
         raise ReadError(f"a conversation is a directory with {STATE} and {EVENTS}", remedy="name the directory")
-    state = _document(folder / STATE)
+    state = object_in(folder / STATE)
     usages = _usages(state)
     steps: list[Step] = []
     for path in sorted((folder / EVENTS).glob("event-*.json")):
         try:
-            steps.append(_step(_document(path), usages))
+            steps.append(_step(object_in(path), usages))
         except ReadError as error:
             on_broken(error.at(path=str(path)))
     children = []
@@ -185,32 +184,23 @@ def _conversation(folder: Path, on_broken: OnBroken) -> Trajectory:
         if (inner / STATE).is_file():
             children.append(_conversation(inner, on_broken))
     name = state.get("id")
-    leaf = state.get("leaf_event_id")
+    # A leaf that is not among the events would leave no active path at all.
+    is_leaf = any(step.id is not None and step.id == state.get("leaf_event_id") for step in steps)
+    known = texts_in(state, "id", *(("leaf_event_id",) if is_leaf else ()))
     return Trajectory(
         id=text_of(name),
         agents=(_agent(state, steps),),
         steps=tuple(steps),
-        # A leaf that is not among the events would leave no active path at all.
-        leaf=leaf if isinstance(leaf, str) and any(step.id == leaf for step in steps) else None,
+        leaf=state["leaf_event_id"] if is_leaf else None,
         response=_final_message(steps),
         outcome=_outcome(state, steps),
         children=tuple(_with_caller(child, steps) for child in sorted(children, key=_begin)),
-        extra=as_extra(NAME, {"state": rest_of(state, ("id", "leaf_event_id"))}),
+        extra=as_extra(NAME, {"state": rest_of(state, known)}),
     )
 
 
 def _begin(trajectory: Trajectory) -> float:
     return min((step.at for step in trajectory.steps if step.at is not None), default=0.0)
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        found = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
-    if not isinstance(found, dict):
-        raise ReadError("must be an object", path=str(path))
-    return found
 
 
 def _usages(state: dict[str, Any]) -> dict[str, Usage]:
@@ -259,14 +249,15 @@ def _step(event: dict[str, Any], usages: dict[str, Usage]) -> Step:
             step, known = Step(role="agent", kind="note", error=trouble), ("code", "detail")
         case _:
             step, known = Step(role="system", kind="note"), ()
-    rest = rest_of(event, (*_HEAD, *known))
+    at = from_iso(event.get("timestamp"))
+    rest = rest_of(event, ("kind", *(("timestamp",) if at is not None else ()), *texts_in(event, *_NAMES, *known)))
     if step.kind == "note":
         rest["kind"] = kind
     return replace(
         step,
         id=text_of(event.get("id")),
         parent=text_of(event.get("parent_id")),
-        at=from_iso(event.get("timestamp")),
+        at=at,
         usage=usage,
         extra=as_extra(NAME, rest),
     )

@@ -164,12 +164,14 @@ def _steps(events: list[Any]) -> Iterator[Step]:
         if not isinstance(event, dict) or not is_event(event):
             raise ReadError("an event needs a source, a timestamp and an action or an observation", place=f"[{place}]")
         step = _action(event, names) if "action" in event else _observation(event, names)
-        rest = rest_of(event, (*_HEAD, "content") if step.role == "tool" else _HEAD)
+        at = from_iso(event["timestamp"])
+        known = ["id", *(("timestamp",) if at is not None else ())]
+        rest = rest_of(event, [*known, "content"] if step.role == "tool" else known)
         model, usage = _model_and_usage(event, counted) if step.role == "agent" else (None, None)
         yield replace(
             step,
             id=str(event["id"]) if "id" in event else None,
-            at=from_iso(event["timestamp"]),
+            at=at,
             model=model,
             usage=usage,
             extra=as_extra(NAME, rest),

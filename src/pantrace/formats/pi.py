@@ -34,7 +34,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire import files
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.field_map import ANYTHING, INTEGER, TEXT, TIME, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.mixed_output import split
@@ -164,7 +164,7 @@ def _step(line: dict[str, Any]) -> Step:
         return LINE.load(line, set(), role="system", kind="note")
     role, step_kind = _KINDS[kind]
     key = "content" if kind == "custom_message" else "summary"
-    return LINE.load(line, {key}, role=role, kind=step_kind, parts=tuple(_content(line.get(key))))
+    return LINE.load(line, _said(line, key), role=role, kind=step_kind, parts=tuple(_content(line.get(key))))
 
 
 def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
@@ -172,7 +172,7 @@ def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
     if role == "assistant":
         return _answer_step(line, message)
     if role == "toolResult":
-        known = {"role", "toolCallId", "toolName", "content"}
+        known = ["role", *_said(message, "content"), *texts_in(message, "toolCallId", "toolName")]
         extra = as_extra(NAME, {"message": rest_of(message, known)})
         return LINE.load(line, {"type", "message"}, role="tool", parts=(_result(message),), extra=extra)
     if role == "bashExecution":
@@ -189,10 +189,12 @@ def _message_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
                 truncated=message.get("truncated") is True,
             ),
         )
-        extra = as_extra(NAME, {"message": rest_of(message, {"command", "output", "exitCode"})})
+        known = ["command", "output", *(("exitCode",) if code is not None else ())]
+        extra = as_extra(NAME, {"message": rest_of(message, known)})
         return LINE.load(line, {"type", "message"}, role="user", kind="user_shell", parts=ran, extra=extra)
-    extra = as_extra(NAME, {"message": rest_of(message, {"content", "summary"})})
-    parts = tuple(_content(message.get("content", message.get("summary"))))
+    key = "content" if "content" in message else "summary"
+    extra = as_extra(NAME, {"message": rest_of(message, _said(message, key))})
+    parts = tuple(_content(message.get(key)))
     kind: Kind = "message" if role == "user" else "compaction" if role == "compactionSummary" else "synthetic"
     return LINE.load(line, {"type", "message"}, role="user", kind=kind, parts=parts, extra=extra)
 
@@ -201,7 +203,8 @@ def _answer_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
     stop, words = message.get("stopReason"), message.get("errorMessage")
     wrong = stop in ("error", "aborted") or isinstance(words, str)
     usage = _usage(message.get("usage"))
-    taken = {"role", "content", "model", "stopReason", "errorMessage", *(("usage",) if usage is not None else ())}
+    taken = ["role", *_said(message, "content"), *texts_in(message, "model", "stopReason", "errorMessage")]
+    taken += ["usage"] if usage is not None else []
     return LINE.load(
         line,
         {"type", "message"},
@@ -214,6 +217,11 @@ def _answer_step(line: dict[str, Any], message: dict[str, Any]) -> Step:
         usage=usage,
         extra=as_extra(NAME, {"message": rest_of(message, taken)}),
     )
+
+
+def _said(message: dict[str, Any], key: str) -> list[str]:
+    """The key of a message's content, if it is content: a text or a list of blocks."""
+    return [key] if isinstance(message.get(key), (str, list)) else []
 
 
 def _content(content: Any) -> list[Part]:

@@ -34,7 +34,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.api_exchanges import UNNAMED, run_of
-from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of, said_again
 from pantrace.wire.field_map import INTEGER, TEXT, FieldMap
 from pantrace.wire.head import Head
 from pantrace.wire.json import encode
@@ -167,7 +167,8 @@ def _steps(messages: list[Any], common: dict[str, str | None]) -> Iterator[Step]
 def _request_steps(message: dict[str, Any], taken: set[str]) -> Iterator[Step]:
     """A request to the model: each part is a step, as prompts and tool results come in one request."""
     run = text_of(message.get("run_id"))
-    rest = rest_of(message, {*taken, "parts", "kind", *(("run_id",) if run is not None else ())})
+    taken = {*taken, "parts", *said_again(message, kind="request"), *(("run_id",) if run is not None else ())}
+    rest = rest_of(message, taken)
     for raw in message["parts"] or [None]:
         step = _part_step(raw) if raw is not None else Step(role="system", kind="note")
         yield replace(step, invocation=run, extra=as_extra(NAME, {**rest, **rest_in(step.extra, NAME)}))

@@ -33,18 +33,17 @@ from pantrace.model import (
     Unknown,
     Usage,
 )
-from pantrace.wire import files
 from pantrace.wire.claimed_files import Claim, of_patterns
 from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
 from pantrace.wire.field_map import ANYTHING, INTEGER, TEXT, FieldMap
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
 from pantrace.wire.mixed_output import split
 from pantrace.wire.optional import list_of, object_of, text_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
 from pantrace.wire.times import from_iso, from_milliseconds
 from pantrace.wire.usage_check import settled
+from pantrace.wire.whole_document import object_in
 
 from .format import Format
 
@@ -92,7 +91,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
     def samples() -> Iterator[Sample]:
         try:
-            session = _document(path / _SESSION)
+            session = object_in(path / _SESSION)
         except ReadError as error:
             on_broken(error)
             session = {}
@@ -107,16 +106,6 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
     return Run(name=path.name, source=source, samples=samples())
 
 
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        found = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
-    if not isinstance(found, dict):
-        raise ReadError("must be an object", path=str(path))
-    return found
-
-
 def _conversation(folder: Path, name: str, session: dict[str, Any], on_broken: OnBroken) -> Trajectory:
     about: dict[str, Any] = {}
     steps: list[Step] = []
@@ -125,9 +114,9 @@ def _conversation(folder: Path, name: str, session: dict[str, Any], on_broken: O
     for path in [folder / _AGENT, *paths]:
         try:
             if path.name == _AGENT:
-                about = _document(path)
+                about = object_in(path)
             else:
-                steps.append(_step(_document(path), steps[-1] if steps else None))
+                steps.append(_step(object_in(path), steps[-1] if steps else None))
         except ReadError as error:
             on_broken(error.at(path=str(path)))
     agent = text_of(about.get("agent_id")) or folder.name.removeprefix("agent_")

@@ -34,10 +34,11 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, said_again, texts_in
 from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
-from pantrace.wire.optional import object_of, text_of
+from pantrace.wire.openai_chat import arguments_of
+from pantrace.wire.optional import list_of, object_of, text_of
 from pantrace.wire.rows import OnBroken, raise_broken, rows_in
 from pantrace.wire.source import with_source
 from pantrace.wire.tau_task import case_from
@@ -170,8 +171,14 @@ def _steps(messages: list[Any], model: str | None) -> Iterator[Step]:
             parts = tuple(_result(each, names) for each in answers)
             # Results of the user's own tools are not the agent's business.
             staff = all(each.get("requestor") == "user" for each in answers)
-            rests = [rest_of(each, ("role", "id", "content", "timestamp")) for each in answers]
-            at, rest = from_iso(answers[0].get("timestamp")) if answers else None, {"results": rests}
+            at = from_iso(answers[0].get("timestamp")) if answers else None
+            timed = {"timestamp": answers[0].get("timestamp")} if at is not None else {}
+            rests = [
+                rest_of(each, ("content", *texts_in(each, "id"), *said_again(each, role="tool", **timed)))
+                for each in answers
+            ]
+            around = rest_of(message, ("role", "tool_messages")) if isinstance(several, list) else {}
+            rest = {"results": rests, **({"around": around} if around else {})}
             yield Step(
                 role="tool", parts=parts, at=at, purpose="simulated_user" if staff else None, extra=as_extra(NAME, rest)
             )
@@ -182,13 +189,22 @@ def _steps(messages: list[Any], model: str | None) -> Iterator[Step]:
             raise ReadError("a message needs a role", place=f"messages[{place}]")
 
 
-def _repeats_calls(inner: dict[str, Any]) -> bool:
+def _repeats_calls(inner: dict[str, Any], calls: Any) -> bool:
     """Whether the calls in a provider's answer have nothing beyond the message's own calls."""
-    calls = inner.get("tool_calls") or []
-    if not isinstance(calls, list) or not all(isinstance(each, dict) for each in calls):
-        return False
-    known = all(each.keys() <= {"id", "type", "index", "function"} for each in calls)
-    return known and all(object_of(each.get("function")).keys() <= {"name", "arguments"} for each in calls)
+    said = [
+        {"id": each.get("id"), "name": function.get("name"), "arguments": arguments_of(function.get("arguments"))}
+        for each in list_of(inner.get("tool_calls"))
+        if isinstance(each, dict)
+        and each.keys() <= {"id", "type", "index", "function"}
+        and each.get("type", "function") == "function"
+        and (function := object_of(each.get("function"))).keys() <= {"name", "arguments"}
+    ]
+    told = [{key: each.get(key) for key in ("id", "name", "arguments")} for each in map(object_of, list_of(calls))]
+    return said == told and len(said) == len(list_of(inner.get("tool_calls")))
+
+
+def _is_call(raw: Any) -> bool:
+    return isinstance(raw, dict) and isinstance(raw.get("name"), str)
 
 
 def _message_step(message: dict[str, Any], names: dict[str, str], model: str | None) -> Step:
@@ -201,9 +217,9 @@ def _message_step(message: dict[str, Any], names: dict[str, str], model: str | N
         parts.append(Text(text=text))
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
-        if isinstance(call, dict) and isinstance(call.get("name"), str):
+        if _is_call(call):
             names[str(call.get("id"))] = call["name"]
-            rest = rest_of(call, ("id", "name", "arguments"))
+            rest = rest_of(call, ("name", "arguments", *texts_in(call, "id")))
             parts.append(
                 ToolCall(
                     id=text_of(call.get("id")),
@@ -212,24 +228,31 @@ def _message_step(message: dict[str, Any], names: dict[str, str], model: str | N
                     extra=as_extra(NAME, rest),
                 )
             )
-    rest = rest_of(message, ("role", "content", "tool_calls", "timestamp", "cost", "usage", "raw_data"))
+    usage, at = _usage(message), from_iso(message.get("timestamp"))
+    known = ["role", *texts_in(message, "content"), *(("timestamp",) if at is not None else ())]
+    known += ["tool_calls"] if isinstance(calls, list) and all(map(_is_call, calls)) else []
+    known += ["usage"] if usage is not None else []
+    known += ["cost"] if usage is not None and usage.cost_usd is not None else []
+    known += ["raw_data"] if isinstance(message.get("raw_data"), dict) else []
+    rest = rest_of(message, known)
+    again = said_again(inner, role="assistant", content=message.get("content"))
+    again += ["tool_calls"] if _repeats_calls(inner, calls) else []
     # `raw_data` is the provider's answer, which repeats the message; only what it has beyond that is kept.
     beyond = {
-        **rest_of(raw, ("message", "finish_reason")),
-        **rest_of(inner, ("role", "content", "reasoning_content", *(("tool_calls",) if _repeats_calls(inner) else ()))),
+        **rest_of(raw, (*(("message",) if inner else ()), *texts_in(raw, "finish_reason"))),
+        **rest_of(inner, (*again, *texts_in(inner, "reasoning_content"))),
     }
     rest |= {"raw_data": beyond} if beyond else {}
     is_agent, is_user = message["role"] == "assistant", message["role"] == "user"
     ends = is_user and isinstance(text, str) and any(each in text for each in STOPS)
     # In some domains the user has tools, too: pressing a button is not a prompt.
     acts = is_user and not text and bool(parts)
-    usage = _usage(message)
     return Step(
         role="agent" if is_agent else "user" if is_user else "system",
         kind="note" if ends else "user_shell" if acts else "message",
         purpose="simulated_user" if is_user else None,
         parts=tuple(parts),
-        at=from_iso(message.get("timestamp")),
+        at=at,
         # The fixed greeting was not made by a model: it has neither tokens nor a provider's answer.
         model=model if usage is not None or raw else None,
         usage=usage,

@@ -28,18 +28,17 @@ from pantrace.model import (
     Trajectory,
     with_samples,
 )
-from pantrace.wire import files
 from pantrace.wire.adk.recase import DEEP, to_snake
 from pantrace.wire.adk.record_samples import header_of_file, samples_of
 from pantrace.wire.extra_keys import as_extra, rest_of
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
 from pantrace.wire.jsonpickle import is_pickled, unknown_wrapper_keys, unpickle
 from pantrace.wire.optional import present
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso
 from pantrace.wire.vertex.columns import column_text
 from pantrace.wire.vertex.verdicts import share_met, verdict_in
+from pantrace.wire.whole_document import document_in
 
 from .format import Format
 
@@ -61,10 +60,7 @@ def detect(head: Head) -> str | None:
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    try:
-        value = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
+    value = document_in(path)
     pickled = is_pickled(value)
     # A jsonpickle is taken apart as data: none of the classes that it names is ever imported.
     result = unpickle(value) if pickled else to_snake(value, DEEP) if isinstance(value, dict) else {}

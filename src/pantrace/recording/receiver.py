@@ -103,6 +103,10 @@ class _Request(BaseHTTPRequestHandler):
         """Do not print a line for each request, as the base class does."""
 
     def do_POST(self) -> None:
+        if "origin" in self.headers:
+            # A page in a browser of this machine reaches this port, too; exporters of programs send no origin.
+            self._answer(403, b"requests of web pages are not accepted")
+            return
         *prefix, version, signal = ["", *self.path.partition("?")[0].strip("/").split("/")][-4:]
         if version != "v1" or signal not in (*SIGNALS, "metrics"):
             self._answer(404, b"traces go to /v1/traces, logs to /v1/logs")

@@ -109,7 +109,7 @@ def _refuse_other_plan(folder: Path, known: str, wanted: str, *, same_text: bool
     anew = "choose another directory for --out, or remove this one"
     if (folder / RECORDINGS).is_dir():
         # Never advise to remove recordings: running the agent again costs money.
-        again = f"evaluate its recordings by this plan: pantrace eval {folder / RECORDINGS} --plan PLAN --out OTHER"
+        again = f"evaluate its recordings by this plan: `pantrace eval {folder / RECORDINGS} --plan PLAN --out OTHER`"
         anew = f"choose another directory for --out, or {again}"
     if same_text:
         raise UsageError(

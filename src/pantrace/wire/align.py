@@ -65,20 +65,20 @@ class Elsewhere:
         for place, step in enumerate(self._steps):
             for number, part in enumerate(step.get("parts", ())):
                 # The same text often occurs twice: in a claimed step, it belongs to that step.
-                if (mark := _sought(part)) is not None and (part["type"] != "text" or place not in claimed):
-                    found.setdefault(mark, deque()).append((part, (place, number)))
+                if part.get("type") != "text" or place not in claimed:
+                    for mark in _sought(part):
+                        found.setdefault(mark, deque()).append((part, (place, number)))
         return found
 
     def take(self, part: Plain) -> Taken | None:
         """The same call, result or text in any step, and its place; each is found only once."""
-        if (mark := _sought(part)) is None:
-            return None
-        waiting = self._found.get(mark)
-        while waiting:
-            other = waiting.popleft()
-            if other[1] not in self.taken:
-                self.taken.add(other[1])
-                return other
+        for mark in _sought(part):
+            waiting = self._found.get(mark)
+            while waiting:
+                other = waiting.popleft()
+                if other[1] not in self.taken:
+                    self.taken.add(other[1])
+                    return other
         return None
 
     def role(self, place: Place) -> str | None:
@@ -87,12 +87,15 @@ class Elsewhere:
         return role
 
 
-def _sought(part: Plain) -> Hashable:
-    """By what a part is found in another step; None if it is not looked for there."""
+def _sought(part: Plain) -> Iterator[Hashable]:
+    """By what a part is found in another step, the most specific first; nothing if it is not looked for there."""
     kind = part.get("type")
     if kind == "text":
-        return "text", part.get("text")
-    return key(part) if kind == "call" or kind == "result" else None
+        yield "text", part.get("text")
+    elif is_paired(part):
+        yield key(part)
+        if (name := _name(part)) is not None:
+            yield kind, "id", name
 
 
 class Words:
@@ -277,9 +280,16 @@ def align_steps(before: Sequence[Plain], after: Sequence[Plain]) -> list[int | N
     cursor = 0
     for step in before:
         found = index.first(step, cursor)
-        places.append(found)
         # From the same step again, not behind it: several messages may have become one.
         cursor = cursor if found is None else found
+        places.append(found)
+    claimed = {*places}
+    for number, step in enumerate(before):
+        # What it says has changed, but its id has not: a result may be an object now.
+        place = ids.get(step.get("id")) if places[number] is None else None
+        if place is not None and place not in claimed and step.get("role") == after[place].get("role"):
+            places[number] = place
+            claimed.add(place)
     return places
 
 

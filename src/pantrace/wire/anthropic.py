@@ -176,11 +176,11 @@ def usage_from(raw: Any, owner: str, **given: Any) -> Usage | None:
     """Usage from Anthropic's counts. Their input excludes cached tokens, the model's includes them."""
     if not isinstance(raw, dict):
         return None
-    found = _maps(owner).usage.load(raw, {"input_tokens"}, **given)
     # Anthropic counts only tokens that were neither read from nor written to the cache.
     fresh = raw.get("input_tokens")
-    if not isinstance(fresh, int) or isinstance(fresh, bool):
-        return found
+    if type(fresh) is not int:
+        return _maps(owner).usage.load(raw, **given)
+    found = _maps(owner).usage.load(raw, {"input_tokens"}, **given)
     whole = fresh + (found.cache_read or 0) + (found.cache_write or 0)
     # The sum is not in the file, so it is marked as derived.
     derived = ("input",) if whole != fresh else ()

@@ -14,6 +14,7 @@ from .align import Elsewhere, Parts, Plain, Taken, align_steps
 from .found import Listed, is_own, is_payload, weight
 from .json import encode
 from .part_order import Order
+from .words import CONTAINERS, LONG
 
 _TRAJECTORY = re.compile(r"(trajectory|expected)(\.children\[\d*\])*")
 """Where `steps` are steps; in arguments, outputs and extras that key may hold anything."""
@@ -99,6 +100,7 @@ def _compare_lists(path: str, before: Sequence[Any], after: Sequence[Any], out: 
         places = {}
         for place, item in enumerate(after):
             places.setdefault(_name(item), place)
+        _add_renamed(before, after, places)
     else:
         names, places = [*range(len(before))], {place: place for place in range(len(after))}
     order, found = Order(), set[int]()
@@ -113,6 +115,28 @@ def _compare_lists(path: str, before: Sequence[Any], after: Sequence[Any], out: 
         out.add(moved, "moved", note="out of its order")
     if len(after) > len(found):
         _add_new(path, [place for place in range(len(after)) if place not in found], after, out)
+
+
+def _add_renamed(before: Sequence[Any], after: Sequence[Any], places: dict[Any, int]) -> None:
+    """An item that has another name now is not gone with all that it holds: an agent whose tools are still there."""
+    new = {*places.values()} - {places[name] for item in before if (name := _name(item)) in places}
+    # Of several, the same short word may be in any: the model of two agents.
+    least = 1 if len(before) == len(after) == 1 else LONG
+    for item in before if new else ():
+        if _name(item) not in places:
+            same = (place for place in sorted(new) if _share(item, after[place], least))
+            if (place := next(same, None)) is not None:
+                new.remove(place)
+                places[_name(item)] = place
+
+
+def _share(one: Plain, other: Any, least: int) -> bool:
+    """Whether two items have a text of so many letters in common, or a whole list or object."""
+    return isinstance(other, dict) and any(
+        value == other.get(key)
+        for key, value in one.items()
+        if (type(value) is str and len(value) >= least) or (value and type(value) in CONTAINERS)
+    )
 
 
 def _name(item: Any) -> Any:

@@ -15,7 +15,7 @@ import msgspec
 from pantrace.errors import ReadError
 
 from .extra_keys import rest_in
-from .times import from_iso, iso_short
+from .times import from_iso, from_milliseconds, iso_short
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -59,6 +59,14 @@ def _of(*kinds: type, shape: Any) -> Codec:
     return Codec(load, _as_it_is, shape)
 
 
+def _found(at: float | None) -> Any:
+    return MISFIT if at is None else at
+
+
+def _or_misfit(at: float | None) -> Any:
+    return MISFIT if at is None else at
+
+
 def _time(text: Any) -> Any:
     at = from_iso(text)
     if at is None:
@@ -80,6 +88,9 @@ OBJECT = _of(dict, shape=dict)
 ANYTHING = Codec(_as_it_is, _as_it_is, object)
 TIME = Codec(_time, _time_text, str)
 """ISO 8601, as seconds."""
+MOMENT = Codec(lambda text: _or_misfit(from_iso(text)), _time_text, str)
+MILLISECONDS = Codec(lambda value: _or_misfit(from_milliseconds(value)), lambda at: at * 1000, float)
+"""Times of formats that are only read, which need not know how a time was spelled."""
 
 
 class FieldMap(Generic[T]):
@@ -106,8 +117,10 @@ class FieldMap(Generic[T]):
             if found is MISFIT or isinstance(found, _Odd):
                 rest[key] = value
             if name is not None and found is not MISFIT:
-                # A field that the caller gives takes precedence.
-                given.setdefault(name, found.value if isinstance(found, _Odd) else found)
+                plain = found.value if isinstance(found, _Odd) else found
+                # A field that the caller gives takes precedence, as does the first of two keys; the other is kept.
+                if given.setdefault(name, plain) != plain:
+                    rest[key] = value
         for name in self._needed - given.keys():
             # The source's key, not our field: that is what the user can look for.
             raise ReadError(f"{_type_name(self.kind)} needs {self._keys.get(name, name)}")

@@ -143,7 +143,6 @@ def decode_patiently(data: bytes, more: int = 0) -> Any:
     except json.JSONDecodeError as error:
         if _is_cut(error):
             torn = ": the text that starts here does not end" if error.msg.startswith(_OPEN) else ""
-            # Not "at byte N of N": the text may be a line, whose bytes are not those that a reader of the file counts.
             message = f"the JSON is cut off after {few(len(data), 'byte')}{torn}"
             where = f"line {error.lineno}, column {error.colno}"
             raise ReadError(message, place=where, remedy=UNFINISHED) from None

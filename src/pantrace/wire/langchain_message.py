@@ -22,7 +22,7 @@ from pantrace.model import (
 )
 
 from . import anthropic, openai_usage
-from .extra_keys import as_extra, rest_of
+from .extra_keys import as_extra, rest_of, said_again, texts_in
 from .field_map import ANYTHING, INTEGER, TEXT, FieldMap
 from .mixed_output import split
 from .openai_chat import ROLES, arguments_of, call_from, part_from
@@ -125,7 +125,11 @@ def _answered(fields: dict[str, Any], beside: dict[str, Any]) -> Step:
     usage, where = usage_of(fields, about)
     model, stop = (_taken(about, keys) for keys in (_MODEL, _STOP))
     beside = dict(beside)
-    calls = [_CALL.load(each, {"type"}) for each in list_of(fields.get("tool_calls")) if _is_call(each)]
+    calls = [
+        _CALL.load(each, said_again(each, type="tool_call"))
+        for each in list_of(fields.get("tool_calls"))
+        if _is_call(each)
+    ]
     # Before `tool_calls` was a field of its own, calls were only in `additional_kwargs`, in the provider's form.
     if not calls:
         calls = [call_from(each, NAME) for each in list_of(beside.get("tool_calls")) if isinstance(each, dict)]
@@ -180,7 +184,7 @@ def _invalid(raw: Any) -> Part:
     """A call whose arguments are not JSON. LangChain calls no tool for it; the text is kept."""
     if not _is_call(raw):
         return Unknown(kind=f"{NAME}:invalid_tool_call", raw=raw)
-    return _CALL.load(raw, {"type"}, extra=as_extra(NAME, {"type": "invalid_tool_call"}))
+    return _CALL.load(raw, extra=as_extra(NAME, {"type": "invalid_tool_call"}))
 
 
 def _content(content: Any, calls: dict[str, ToolCall]) -> list[Part]:
@@ -202,12 +206,12 @@ def _block(raw: Any, calls: dict[str, ToolCall]) -> Part:
         if isinstance(name, str) and (call := calls.get(name)) is not None:
             # The block repeats the call in the provider's form; only what it says beyond that is kept.
             same = [key for key in ("input", "args", "arguments") if arguments_of(block.get(key)) == call.arguments]
-            rest = rest_of(block, ("type", "id", "call_id", "name", *same))
+            rest = rest_of(block, ("type", "id", "call_id", *same, *said_again(block, name=call.name)))
             rest |= {"id": block["id"]} if block.get("id") not in (name, None) else {}
             return replace(call, extra=as_extra(NAME, {**call.extra.get(NAME, {}), "block": rest})) if rest else call
         if isinstance(block.get("name"), str):
             key = next((each for each in ("input", "args", "arguments") if each in block), "input")
-            rest = rest_of(block, ("id", "name", key))
+            rest = rest_of(block, ("name", key, *texts_in(block, "id")))
             return ToolCall(
                 id=text_of(name), name=block["name"], arguments=arguments_of(block.get(key)), extra=as_extra(NAME, rest)
             )

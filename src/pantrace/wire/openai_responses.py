@@ -166,12 +166,12 @@ def _text_type(role: str) -> str:
 def _thinking_from(item: Item) -> tuple[list[Part], Item]:
     rest = rest_of(item, {"encrypted_content"})
     told: dict[str, Any] = {}
-    for key, field in (("summary", "summary"), ("content", "text")):
+    for key, field, kind in (("summary", "summary", "summary_text"), ("content", "text", "reasoning_text")):
         pieces = item.get(key)
         if not isinstance(pieces, list) or not all(_is_text(each) for each in pieces):
             continue
         told[field] = _BETWEEN.join(each["text"] for each in pieces) if pieces else None
-        if len(pieces) == 1 and pieces[0].keys() == {"type", "text"}:
+        if len(pieces) == 1 and pieces[0].keys() == {"type", "text"} and pieces[0]["type"] == kind:
             rest.pop(key, None)
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str):

@@ -85,7 +85,10 @@ def _without(value: Any, steps: tuple[str, ...]) -> Any:
     if not rest:
         return {key: item for key, item in value.items() if key != first}
     inner = _without(value[first], tuple(rest))
-    return value if inner is value[first] else {**value, first: inner}
+    if inner is value[first]:
+        return value
+    # An object that held nothing else was made for it.
+    return {key: inner if key == first else item for key, item in value.items() if key != first or inner}
 
 
 def without_notes(sample: Sample) -> Sample:

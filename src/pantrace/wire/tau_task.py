@@ -9,7 +9,7 @@ from typing import Any
 from pantrace.errors import ReadError
 from pantrace.model import Case, ExpectedCall
 
-from .extra_keys import as_extra
+from .extra_keys import as_extra, rest_of, texts_in
 from .json import unknown_keys
 
 TOLD = {
@@ -49,7 +49,7 @@ def case_from(row: dict[str, Any], owner: str) -> Case:
 def _scenario(scenario: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, str]]:
     """The user's goal, the rest of the scenario, and its labels."""
     told = scenario.get("instructions")
-    rest = unknown_keys(scenario, {"instructions", "persona"})
+    rest = rest_of(scenario, ("instructions", *texts_in(scenario, "persona")))
     labels = {"persona": scenario["persona"]} if isinstance(scenario.get("persona"), str) else {}
     if isinstance(told, str):
         return told, rest, labels
@@ -58,7 +58,7 @@ def _scenario(scenario: dict[str, Any]) -> tuple[str, dict[str, Any], dict[str, 
     if isinstance(told.get("domain"), str):
         labels["domain"] = told["domain"]
     lines = {key: f"{words}{told[key]}" for key, words in TOLD.items() if isinstance(told.get(key), str) and told[key]}
-    if more := {key: value for key, value in unknown_keys(told, {*lines, "domain"}).items() if value is not None}:
+    if more := rest_of(told, (*lines, *texts_in(told, "domain"))):
         rest["instructions"] = more
     return "\n".join(lines.values()), rest, labels
 

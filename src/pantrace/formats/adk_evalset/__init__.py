@@ -52,6 +52,7 @@ from pantrace.wire.pantrace_key import CARRIER
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.shape import violations
 from pantrace.wire.violation import error, under, unreadable, warning
+from pantrace.wire.whole_document import document_in
 
 from ..format import Format, NoOptions
 from .legacy import case_from, conversation_from
@@ -216,10 +217,7 @@ def _turn_in_words(case: Case | None) -> Trajectory | None:
 
 
 def open_run(path: Path, on_broken: OnBroken) -> Run:
-    try:
-        value = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
+    value = document_in(path)
     source = Source(format=NAME, version=detect(Head(path)) or None, path=str(path))
     header, cases = _parts(value, path)
     records = [(f"case {number}", lambda case=case: load(case())) for number, case in enumerate(cases, 1)]

@@ -80,10 +80,8 @@ def _invocation(
         "gcp.vertex.agent.invocation_id": name,
         "gcp.vertex.agent.session_id": session,
         MADE: "events",
-        "pantrace.model_seconds": measured.model_seconds if measured else None,
-        "pantrace.tool_seconds": measured.tool_seconds if measured else None,
     }
-    root = span("invocation", "invocation", None, began, ended, present(attributes))
+    root = span("invocation", "invocation", None, began, ended, attributes)
     found = [root]
     agents: dict[str, Span] = {}
     for number, step in enumerate(steps):

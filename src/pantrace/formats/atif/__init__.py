@@ -14,13 +14,12 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source, Violation
-from pantrace.wire import files
 from pantrace.wire.carry_rest import carry_rest
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document
 from pantrace.wire.optional import text_of
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.source import with_source
+from pantrace.wire.whole_document import document_in
 
 from ..format import Format
 from . import read, write
@@ -47,10 +46,7 @@ def _is_document(record: Any) -> bool:
 def open_run(path: Path, on_broken: OnBroken) -> Run:
     """One document with the files that it refers to, and with the result of its trial."""
     # Not left to the frame, which reads one file: sub-agents may lie in others.
-    try:
-        row = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
+    row = document_in(path)
     if is_result(row):
         document = document_of(path)
         source = Source(format=NAME, version="trial", path=str(path))

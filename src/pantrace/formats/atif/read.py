@@ -25,7 +25,7 @@ from pantrace.model import (
     Usage,
 )
 from pantrace.wire.data_uri import split_data_uri
-from pantrace.wire.extra_keys import as_extra, rest_in, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_in, rest_of, said_again
 from pantrace.wire.field_map import ANYTHING, INTEGER, NUMBER, OBJECT, TEXT, TIME, FieldMap
 from pantrace.wire.mixed_output import split
 from pantrace.wire.optional import list_of, text_of
@@ -165,14 +165,23 @@ def _agent(raw: dict[str, Any]) -> Agent:
     functions = [each.get("function") if isinstance(each, dict) else None for each in listed]
     if isinstance(tools, list) and all(isinstance(each, dict) and "name" in each for each in functions):
         found = tuple(
-            TOOL.load(function, extra=as_extra(NAME, {"around": around} if (around := rest_of(each, _AROUND)) else {}))
+            TOOL.load(
+                function,
+                extra=as_extra(
+                    NAME,
+                    {"around": around}
+                    if (around := rest_of(each, ("function", *said_again(each, type="function"))))
+                    else {},
+                ),
+            )
             for function, each in zip(functions, tools, strict=True)
         )
         return AGENT.load(raw, {"tool_definitions"}, tools=found)
     return AGENT.load(raw)
 
 
-_AROUND = {"type", "function"}
+def _around(tool: dict[str, Any]) -> dict[str, Any]:
+    return rest_of(tool, ("function", *said_again(tool, type="function")))
 
 
 def step_from(raw: Any, place: int) -> Step:

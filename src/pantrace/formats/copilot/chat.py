@@ -6,11 +6,23 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Agent, Part, Sample, Step, Text, Thinking, ToolCall, ToolResult, Trajectory, Unknown
-from pantrace.wire.extra_keys import as_extra, rest_of
-from pantrace.wire.optional import text_of
-from pantrace.wire.times import from_milliseconds
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
+from pantrace.wire.field_map import MILLISECONDS, TEXT, FieldMap
+from pantrace.wire.optional import list_of, text_of
 
 NAME = "copilot"
+_CHAT = FieldMap(
+    NAME,
+    Trajectory,
+    {
+        "sessionId": ("id", TEXT),
+        "customTitle": ("title", TEXT),
+        "creationDate": ("created", MILLISECONDS),
+        "lastMessageDate": ("ended", MILLISECONDS),
+    },
+)
+_OUTPUT = ("pastTenseMessage", "resultDetails")
+_REQUEST = FieldMap(NAME, Step, {"timestamp": ("at", MILLISECONDS)})
 
 
 def sample_of(document: dict[str, Any]) -> Sample:
@@ -19,17 +31,7 @@ def sample_of(document: dict[str, Any]) -> Sample:
     if not isinstance(requests, list):
         raise ReadError("a chat needs a list of requests")
     steps = [step for place, request in enumerate(requests) for step in _steps(request, place)]
-    known = ("requests", "sessionId", "creationDate", "lastMessageDate", "customTitle")
-    name = document.get("sessionId")
-    whole = Trajectory(
-        id=text_of(name),
-        title=text_of(document.get("customTitle")),
-        created=from_milliseconds(document.get("creationDate")),
-        ended=from_milliseconds(document.get("lastMessageDate")),
-        agents=(Agent(name=NAME),),
-        steps=tuple(steps),
-        extra=as_extra(NAME, rest_of(document, known)),
-    )
+    whole = _CHAT.load(document, ("requests",), agents=(Agent(name=NAME),), steps=tuple(steps))
     return Sample(id=whole.id or NAME, trajectory=whole)
 
 
@@ -38,17 +40,14 @@ def _steps(request: Any, place: int) -> list[Step]:
         raise ReadError("a request is an object", place=f"requests[{place}]")
     message = request.get("message")
     text = message.get("text") if isinstance(message, dict) else message
-    at = from_milliseconds(request.get("timestamp"))
     prompt = (Text(text=text),) if isinstance(text, str) else ()
-    kept = rest_of(request, ("response", "timestamp", "modelId"))
-    steps = [Step(role="user", parts=prompt, at=at, extra=as_extra(NAME, kept))]
-    model = request.get("modelId")
-    answer: list[Part] = []
     response = request.get("response")
-    for piece in response if isinstance(response, list) else ():
-        answer += _parts(piece)
+    answer = [part for piece in list_of(response) for part in _parts(piece)]
+    known = [*(texts_in(request, "modelId") if answer else ()), *(("response",) if isinstance(response, list) else ())]
+    steps = [_REQUEST.load(request, known, role="user", parts=prompt)]
     if answer:
-        steps.append(Step(role="agent", agent=NAME, parts=tuple(answer), model=text_of(model)))
+        model = text_of(request.get("modelId"))
+        steps.append(Step(role="agent", agent=NAME, parts=tuple(answer), model=model))
     return steps
 
 
@@ -75,12 +74,15 @@ def _invocation(piece: dict[str, Any]) -> list[Part]:
     words = asked.get("value") if isinstance(asked, dict) else asked
     # A chat does not keep the arguments, only a sentence about them.
     arguments = special if isinstance(special, dict) else {"message": words} if words is not None else None
-    known = ("kind", "toolId", "toolCallId", "toolSpecificData", "pastTenseMessage", "resultDetails", "isComplete")
+    is_complete = piece.get("isComplete") is True
+    output = {key: piece[key] for key in _OUTPUT if key in piece} if is_complete else {}
+    known = ["kind", "toolId", *texts_in(piece, "toolCallId"), *output]
+    known += ["isComplete"] if isinstance(piece.get("isComplete"), bool) else []
+    known += ["toolSpecificData"] if arguments is special else []
     found: list[Part] = [
         ToolCall(id=call, name=piece["toolId"], arguments=arguments, extra=as_extra(NAME, rest_of(piece, known)))
     ]
-    if piece.get("isComplete"):
-        output = {key: piece[key] for key in ("pastTenseMessage", "resultDetails") if key in piece}
+    if is_complete:
         # A boolean in older chats, an object in newer ones; type 0 means that the user refused.
         denied = piece.get("isConfirmed") is False or piece.get("isConfirmed") == {"type": 0}
         found.append(

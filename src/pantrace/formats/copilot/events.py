@@ -20,7 +20,7 @@ from pantrace.model import (
     Trajectory,
     Usage,
 )
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.optional import object_of, text_of
 from pantrace.wire.times import from_iso
 
@@ -65,7 +65,7 @@ class _Session:
             case "user.message":
                 text = data.get("content")
                 parts = (Text(text=text),) if isinstance(text, str) else ()
-                self._add(None, event, Step(role="user", parts=parts), "content")
+                self._add(None, event, Step(role="user", parts=parts), *texts_in(data, "content"))
             case "assistant.message":
                 self._message(event, data)
             case "tool.execution_start" if isinstance(data.get("toolCallId"), str):
@@ -86,7 +86,9 @@ class _Session:
     def _add(self, actor: str | None, event: dict[str, Any], step: Step, *known: str) -> None:
         data = event.get("data")
         inner = rest_of(data, known) if isinstance(data, dict) else {"data": data}
-        outer = rest_of(event, ("type", "data", "id", "timestamp", "parentId"))
+        at = from_iso(event.get("timestamp"))
+        timed = ("timestamp",) if at is not None else ()
+        outer = rest_of(event, ("type", "data", *timed, *texts_in(event, "id", "parentId")))
         rest = {**outer, **({"data": inner} if inner else {})}
         if step.kind == "note":
             rest["type"] = event.get("type")
@@ -94,7 +96,7 @@ class _Session:
             step,
             id=text_of(event.get("id")),
             parent=text_of(event.get("parentId")),
-            at=step.at if step.at is not None else from_iso(event.get("timestamp")),
+            at=step.at if step.at is not None else at,
             extra=as_extra(NAME, rest),
         )
         self.actors[actor].steps.append(found)
@@ -113,18 +115,18 @@ class _Session:
             parts.append(Text(text=text))
         asked = data.get("toolRequests")
         for request in asked if isinstance(asked, list) else ():
-            if not isinstance(request, dict) or not isinstance(request.get("name"), str):
+            if not _is_request(request):
                 continue
             call = text_of(request.get("toolCallId"))
             self.calls[call] = (actor, request["name"])
-            rest = rest_of(request, ("toolCallId", "name", "arguments"))
+            rest = rest_of(request, ("name", "arguments", *texts_in(request, "toolCallId")))
             parts.append(
                 ToolCall(id=call, name=request["name"], arguments=request.get("arguments"), extra=as_extra(NAME, rest))
             )
         step = Step(role="agent", agent=self.actors[actor].name, parts=tuple(parts), model=text_of(data.get("model")))
-        # A list with anything that is not an object is kept whole, because its requests were only partly read.
-        read = ("toolRequests",) if not isinstance(asked, list) or all(isinstance(each, dict) for each in asked) else ()
-        self._add(actor, event, step, "content", "reasoningText", "model", *read)
+        # A list with anything else in it is kept whole, because its requests were only partly read.
+        read = ("toolRequests",) if isinstance(asked, list) and all(map(_is_request, asked)) else ()
+        self._add(actor, event, step, *texts_in(data, "content", "reasoningText", "model"), *read)
 
     def _tool_result(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         call = data["toolCallId"]
@@ -148,7 +150,8 @@ class _Session:
             started=began,
             ended=ended,
         )
-        self._add(actor, event, Step(role="tool", parts=(answer,), at=began, ended=ended), "toolCallId", "toolName")
+        step = Step(role="tool", parts=(answer,), at=began, ended=ended)
+        self._add(actor, event, step, *texts_in(data, "toolCallId", "toolName"))
 
     def _sub_agent(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         call = data["toolCallId"]
@@ -212,6 +215,10 @@ class _Session:
             for part in step.parts
         )
         return replace(step, parts=parts)
+
+
+def _is_request(raw: Any) -> bool:
+    return isinstance(raw, dict) and isinstance(raw.get("name"), str)
 
 
 def sample_of(events: list[Any]) -> Sample:

@@ -29,6 +29,7 @@ from pantrace.wire.output_row import Row
 from pantrace.wire.rows import OnBroken, layout_of, read_rows, write_rows
 from pantrace.wire.source import with_source
 from pantrace.wire.violation import unreadable
+from pantrace.wire.whole_document import object_in
 
 from . import catalogue, dataset, report, scored_case
 from .bundle import explain_inputs
@@ -168,7 +169,7 @@ def _of_one_kind(rows: Iterator[Row], kind: str) -> Iterator[Row]:
 def validate(path: Path) -> Iterable[Violation]:
     variant = detect(Head(path))
     if variant == "report":
-        yield from check(report.document_of(path))
+        yield from check(object_in(path))
         return
     broken: list[ReadError] = []
     beside = catalogue.catalogue_beside(path) if variant != "catalogue" else None

@@ -9,14 +9,14 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Aggregate, Run, RunHeader, Sample, Source
-from pantrace.wire import files
 from pantrace.wire.extra_keys import rest_in
 from pantrace.wire.field_map import is_number
-from pantrace.wire.json import decode_document, encode
+from pantrace.wire.json import encode
 from pantrace.wire.optional import present
 from pantrace.wire.output import writing
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, time_text
+from pantrace.wire.whole_document import object_in
 
 from . import scored_case
 from .keys import (
@@ -64,20 +64,9 @@ def is_report(document: Any) -> bool:
     return {"totalcases", "peragent"} <= keys and bool(keys & {"cases", "overallpassrate"})
 
 
-def document_of(path: Path) -> dict[str, Any]:
-    """A report, decoded."""
-    try:
-        document = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
-    if not isinstance(document, dict):
-        raise ReadError("a report is one JSON object", path=str(path))
-    return document
-
-
 def open_report(path: Path, on_broken: OnBroken) -> Run:
     """A report as a run: its stored numbers as results, its cases as samples."""
-    document = document_of(path)
+    document = object_in(path)
     values, note = split_known(document, REPORT)
     if "cases" not in values:
         raise ReadError("a report needs a list of cases", path=str(path))

@@ -15,7 +15,7 @@ from typing import Any
 
 from pantrace.errors import ReadError
 from pantrace.model import Case, Maker, Run, Sample, Score, Source
-from pantrace.wire.extra_keys import as_extra, rest_of
+from pantrace.wire.extra_keys import as_extra, rest_of, texts_in
 from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
 from pantrace.wire.optional import list_of, object_of, text_of
@@ -90,7 +90,9 @@ def _gathered(rows: list[Any]) -> tuple[dict[str, Any], dict[str, list[Any]], di
             # Exports may nest the runs; each says whose child it is.
             open_ += reversed(list_of(row.get("child_runs")))
             one = rest_of(row, ("child_runs",))
-            runs[str(row["id"])] = _merged(runs.get(str(row["id"]), {}), one)
+            earlier = runs.get(str(row["id"]), {})
+            overruled = _overruled(earlier, one)
+            runs[str(row["id"])] = _merged(earlier, one | ({"overruled": overruled} if overruled is not None else {}))
         elif _is_feedback(row):
             feedback.setdefault(str(row["run_id"]), []).append(row)
         elif isinstance(row, dict) and any(isinstance(row.get(key), list) for key in _LISTS):
@@ -101,6 +103,16 @@ def _gathered(rows: list[Any]) -> tuple[dict[str, Any], dict[str, list[Any]], di
             beside.append(row)
     lost = [each for name, rows in feedback.items() if name not in runs for each in rows]
     return runs, feedback, {**({"rows": beside} if beside else {}), **({"feedback": lost} if lost else {})}
+
+
+def _overruled(before: Any, after: Any) -> Any:
+    """What a later message about a run contradicts; None if nothing."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        pairs = {key: _overruled(before[key], after[key]) for key in before if key in after}
+        return {key: value for key, value in pairs.items() if value is not None} or None
+    if isinstance(before, list) and isinstance(after, list):
+        return before if any(_overruled(*each) is not None for each in zip(before, after, strict=False)) else None
+    return before if before is not None and after is not None and before != after else None
 
 
 def _merged(before: Any, after: Any) -> Any:
@@ -141,7 +153,8 @@ def _score(row: dict[str, Any], root: dict[str, Any]) -> Score:
     number = score if isinstance(score, bool) or is_number(score) else value if isinstance(value, str) else None
     key, by = text_of(row.get("key")) or "feedback", object_of(row.get("feedback_source")).get("type")
     failed = row.get("error") is True
-    taken = ("key", "comment", "run_id", *(("score",) if number is score else ("value",) if number is value else ()))
+    taken = ["run_id", *texts_in(row, "key", "comment")]
+    taken += [] if failed or number is None else ["score" if number is score else "value"]
     return Score(
         name=key,
         value=None if failed else number,
@@ -149,7 +162,7 @@ def _score(row: dict[str, Any], root: dict[str, Any]) -> Score:
         explanation=text_of(row.get("comment")),
         step=None if row.get("run_id") == root["id"] else text_of(row.get("run_id")),
         maker=Maker(name=text_of(by) or NAME, kind="human" if by == "app" else "stored"),
-        extra=as_extra(NAME, rest_of(row, taken) | ({"score": score} if failed and score is not None else {})),
+        extra=as_extra(NAME, rest_of(row, taken)),
     )
 
 

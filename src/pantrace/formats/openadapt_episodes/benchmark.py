@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pantrace.errors import ReadError
-from pantrace.wire import files
 from pantrace.wire.extra_keys import rest_of
-from pantrace.wire.json import decode_document, unknown_keys
+from pantrace.wire.json import unknown_keys
 from pantrace.wire.optional import present, text_of
 from pantrace.wire.shape import must_fit
+from pantrace.wire.whole_document import object_in
 
 from .field_names import SOURCES
 from .logs import verdict_of
@@ -29,17 +28,9 @@ def is_execution(row: Any) -> bool:
     )
 
 
-def object_in(path: Path) -> dict[str, Any]:
+def object_if_there(path: Path) -> dict[str, Any]:
     """The object in a JSON file; empty if there is no such file."""
-    if not path.exists():
-        return {}
-    try:
-        value = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
-    if not isinstance(value, dict):
-        raise ReadError("must be an object", path=str(path))
-    return value
+    return object_in(path) if path.exists() else {}
 
 
 _EXECUTION = {"task_id", "model_id", "success", "score", "error", "error_type", "reason", "steps"}

@@ -8,7 +8,7 @@ import msgspec
 
 from pantrace.errors import ReadError
 from pantrace.model import Action, Outcome, Target
-from pantrace.wire.extra_keys import rest_of
+from pantrace.wire.extra_keys import rest_of, said_again
 from pantrace.wire.field_map import is_number
 from pantrace.wire.gui_dsl import parse_reply
 from pantrace.wire.json import decode_patiently
@@ -55,7 +55,7 @@ def step_log_episode(rows: list[dict[str, Any]]) -> Episode:
     must_fit(rows, [{"pred_action": dict, "ground_truth_action": dict}])
     return Episode(
         # The log calls the instruction `goal`, as legacy episodes do.
-        row={"episode_id": rows[0]["episode_id"], "instruction": text_of(rows[0].get("goal")) or ""},
+        row={"episode_id": rows[0]["episode_id"], "instruction": rows[0].get("goal") or ""},
         turns=[_predicted_turn(row, place) for place, row in enumerate(rows)],
         expected=[_expected_turn(row, place) for place, row in enumerate(rows)],
     )
@@ -63,6 +63,7 @@ def step_log_episode(rows: list[dict[str, Any]]) -> Episode:
 
 def _predicted_turn(row: dict[str, Any], place: int) -> Turn:
     output = text_of(row.get("model_output_raw"))
+    known = _STEP_LOG - {"model_output_raw"} if output is None else _STEP_LOG
     reply = parse_reply(output) if output is not None else None
     action = flat_action(row["pred_action"])
     if reply is not None:
@@ -73,7 +74,7 @@ def _predicted_turn(row: dict[str, Any], place: int) -> Turn:
     step = {
         "step_index": row.get("step_index", place),
         "reasoning": reply.thought if reply is not None else None,
-        **rest_of(row, _STEP_LOG),
+        **rest_of(row, known),
     }
     return Turn(row=step, actions=[action])
 
@@ -87,9 +88,7 @@ _PLANNER = {
     "step_index",
     "screenshot_path",
     "a11y_tree",
-    "task_instruction",
     "planner_output",
-    "episode_reward",
 }
 
 
@@ -98,11 +97,13 @@ def planner_episode(rows: list[dict[str, Any]]) -> Episode:
     first, reward = rows[0], rows[-1].get("episode_reward")
     fields = {
         "episode_id": first["episode_id"],
-        "instruction": text_of(first.get("task_instruction")) or "",
+        "instruction": first.get("task_instruction") or "",
         "success": success_of(reward),
-        "final_reward": reward if is_number(reward) else None,
+        "final_reward": reward,
     }
-    return Episode(row=fields, turns=[_planned_turn(row, place) for place, row in enumerate(rows)])
+    # Said once, unless a line says something else.
+    again = {"task_instruction": first.get("task_instruction"), "episode_reward": reward}
+    return Episode(row=fields, turns=[_planned_turn(row, place, again) for place, row in enumerate(rows)])
 
 
 def success_of(reward: Any) -> bool | None:
@@ -110,7 +111,7 @@ def success_of(reward: Any) -> bool | None:
     return bool(reward >= 1) if is_number(reward) else None
 
 
-def _planned_turn(row: dict[str, Any], place: int) -> Turn:
+def _planned_turn(row: dict[str, Any], place: int, again: dict[str, Any]) -> Turn:
     output = row.get("planner_output")
     output = output if isinstance(output, dict) else {"output": output}
     description = text_of(output.get("target_description")) or None
@@ -125,7 +126,7 @@ def _planned_turn(row: dict[str, Any], place: int) -> Turn:
         "step_index": row.get("step_index", place),
         "observation": with_tree(seen, _tree(row.get("a11y_tree"))),
         "reasoning": text_of(output.get("reasoning")),
-        **rest_of(row, _PLANNER),
+        **rest_of(row, (*_PLANNER, *said_again(row, **again))),
     }
     return Turn(row=step, actions=[action])
 

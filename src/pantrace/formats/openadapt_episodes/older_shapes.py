@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pantrace.model import Action, Box, Target
+from pantrace.wire.extra_keys import texts_in
 from pantrace.wire.field_map import FieldMap, is_number
 from pantrace.wire.json import unknown_keys
 from pantrace.wire.optional import object_of, present, text_of
@@ -204,5 +205,8 @@ def _demo_turn(row: dict[str, Any], place: int) -> Turn:
         "observation": present({"screenshot_path": row.get("screenshot_path") or None}),
         "reasoning": row.get("description") or None,
     }
-    kept = {key: value for key, value in unknown_keys(row, _DEMO_STEP).items() if value not in (None, {}, "")}
+    known = _DEMO_STEP - {"x", "y", "target_description", "action_value"}
+    known |= {"x", "y"} if target.point is not None else set()
+    known |= {*texts_in(row, "target_description", "action_value")}
+    kept = {key: value for key, value in unknown_keys(row, known).items() if value not in (None, {}, "")}
     return Turn(row={**present(step), **kept}, actions=[action])

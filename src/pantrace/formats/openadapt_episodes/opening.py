@@ -13,7 +13,7 @@ from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Source
 from pantrace.wire import files
 from pantrace.wire.carry_rest import carry_rest
-from pantrace.wire.extra_keys import as_extra
+from pantrace.wire.extra_keys import as_extra, texts_in
 from pantrace.wire.head import Head
 from pantrace.wire.json import typed_decoder, unknown_keys
 from pantrace.wire.optional import text_of
@@ -181,20 +181,22 @@ def _full_eval(path: Path, source: Source, on_broken: OnBroken) -> Run:
             else:
                 on_broken(ReadError("not a task's result", path=str(path), place=place))
 
-    config = unknown_keys(meta, {"_meta", "planner_model"})
+    config = unknown_keys(meta, ("_meta", *texts_in(meta, "planner_model")))
     return Run(name=path.name, model=model, config=config, source=source, samples=_samples(found(), source, on_broken))
 
 
 def _benchmark_run(path: Path, source: Source, on_broken: OnBroken) -> Run:
-    metadata = benchmark.object_in(path / "metadata.json")
-    summary = benchmark.object_in(path / "summary.json")
-    kept = unknown_keys(metadata, {"benchmark_name", "run_name", "model_id", "created_at"})
+    metadata = benchmark.object_if_there(path / "metadata.json")
+    summary = benchmark.object_if_there(path / "summary.json")
+    created = from_iso(metadata.get("created_at"))
+    known = texts_in(metadata, "benchmark_name", "run_name", "model_id")
+    kept = unknown_keys(metadata, (*known, *(("created_at",) if created is not None else ())))
     if summary:
         kept["summary"] = summary
     executions = sorted(path.glob("tasks/*/execution.json"))
     return Run(
         name=text_of(metadata.get("run_name")) or path.name,
-        created=from_iso(metadata.get("created_at")),
+        created=created,
         task=text_of(metadata.get("benchmark_name")),
         model=text_of(metadata.get("model_id")),
         source=source,
@@ -208,8 +210,8 @@ def _executions(paths: Iterable[Path], run: dict[str, Any]) -> Iterator[Found]:
 
         def sample(path: Path = path) -> Sample:
             # A default argument binds the path now: this runs only after the loop has moved on.
-            task = benchmark.object_in(path.with_name("task.json"))
-            return sample_from(benchmark.execution_episode(benchmark.object_in(path), task, run))
+            task = benchmark.object_if_there(path.with_name("task.json"))
+            return sample_from(benchmark.execution_episode(benchmark.object_if_there(path), task, run))
 
         yield None, sample, path
 

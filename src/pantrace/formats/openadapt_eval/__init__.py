@@ -14,14 +14,14 @@ from typing import Any, Literal
 from pantrace.errors import ReadError
 from pantrace.formats.format import Format
 from pantrace.model import Record, Run, RunHeader, Source, Violation
-from pantrace.wire import files
 from pantrace.wire.field_map import is_number
 from pantrace.wire.head import Head
-from pantrace.wire.json import decode_document, encode, unknown_keys
+from pantrace.wire.json import encode, unknown_keys
 from pantrace.wire.output import writing
 from pantrace.wire.output_row import Row
 from pantrace.wire.rows import OnBroken
 from pantrace.wire.times import from_iso, time_text
+from pantrace.wire.whole_document import document_in
 
 from .metrics import BY_TYPE, METRICS, NAME, aggregates, by_type, metrics_object
 from .stored import STORED
@@ -113,10 +113,7 @@ def open_run(path: Path, on_broken: OnBroken) -> Run:
 
 
 def _document(path: Path) -> tuple[str, dict[str, Any]]:
-    try:
-        row = decode_document(files.read_all(path))
-    except ReadError as error:
-        raise error.at(path=str(path)) from None
+    row = document_in(path)
     if not isinstance(row, dict) or not ("metrics" in row or set(METRICS).intersection(row)):
         raise ReadError("not an eval JSON: it has no metrics", path=str(path), remedy="is --from right?")
     return str(row.get("schema_version") or VERSION) if "metrics" in row else "legacy", row

@@ -54,7 +54,7 @@ def _requests(header: RunHeader, rows: Iterable[Row]) -> Iterator[dict[str, Any]
             yield _header(fields)
         first = False
         yield requests_to(_spans(row.value))
-    if first:
+    if first and may_carry():
         # An empty file would not be recognised as OTLP.
         yield _header(fields)
 

@@ -17,6 +17,7 @@ _DATE = re.compile(r"(?:19|20)[0-9]{2}[-_]?[0-9]{2}[-_]?[0-9]{2}")
 _SIGN = re.compile(r"[^\w.\s-]")
 _PIECE = re.compile(r"[A-Za-z0-9]{9,}")
 _TURN = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
+_SAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _LONG = 64
 """In a longer value, a placeholder such as %s may occur by chance."""
 
@@ -60,4 +61,13 @@ def is_random(value: str) -> bool:
     # alternate in them.
     if "=" in value.rstrip("=") or len(set(_SIGN.findall(value))) > 1:
         return True
-    return len(_TURN.findall(value)) > 3 or any(len(_TURN.findall(each)) > 2 for each in _PIECE.findall(value))
+    if len(_TURN.findall(value)) > 3:
+        return True
+    pieces = _PIECE.findall(value)
+    return any(len(_TURN.findall(each)) > 2 or _is_broken_up(each) for each in pieces)
+
+
+def _is_broken_up(piece: str) -> bool:
+    """Whether small and large letters and digits alternate faster than in names: FlaskOAuth1App has runs of 2.8."""
+    runs = len(_SAME.findall(piece))
+    return runs > 5 and 2 * len(piece) <= 5 * runs

@@ -29,6 +29,10 @@ _QUOTED = re.compile(
     r"\w{0,32}+[\]'\"]{0,2}(?:\[[0-9]{0,4}\])?\s{0,32}+(?:(?:!==?|={1,3}|:=?|=>)\s{0,32}+@?|\((?=\"))"
     r"(?P<quote>[\"'`])(?P<secret>[^\"'\n]{8,256}?)(?P=quote)"
 )
+_QUOTED_WITH_QUOTES = re.compile(
+    r"\w{0,32}+[\]'\"]{0,2}\s{0,32}+(?:!==?|={1,3}|:=?|=>)\s{0,32}+`(?P<secret>[^\"'\s]{8,128})`(?=[\s;,)]|\Z)"
+)
+"""A value in backticks that holds some: no word of code looks random across them."""
 _ENDED = re.compile(r"\S{0,80}?\s{0,32}(?P<quote>[\"'`])(?P<secret>[^\"'\n]{8,128}?)(?P=quote);")
 """private_key "…"; as in configuration files."""
 _COMPARED = re.compile(
@@ -76,11 +80,11 @@ def _behind(text: str, place: int) -> re.Match[str] | None:
     name = _NAME.match(text, place)
     if name is None:
         return None
-    for pattern in (_QUOTED, _ENDED, _BARE, _LONG_BARE):
+    for pattern in (_QUOTED, _QUOTED_WITH_QUOTES, _ENDED, _BARE, _LONG_BARE):
         match = pattern.match(text, name.end())
         if match is None or not is_random(match["secret"]) or _UUID.fullmatch(match["secret"]):
             continue
-        if pattern is not _QUOTED and _CODE.fullmatch(match["secret"]):
+        if pattern not in (_QUOTED, _QUOTED_WITH_QUOTES) and _CODE.fullmatch(match["secret"]):
             return None
         before = _BEFORE.search(text[max(0, place - _REACH) : place])
         assert before is not None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pantrace.wire.extra_keys import said_again
 from pantrace.wire.json import unknown_keys
 
 from .schema import Content
@@ -77,7 +78,7 @@ def call_of(call: Any) -> Any:
     """A chat message's tool call as a function call; anything else unchanged."""
     if not isinstance(call, dict) or not isinstance(function := call.get("function"), dict):
         return call
-    rest = unknown_keys(call, ("type", "function"))
+    rest = unknown_keys(call, ("function", *said_again(call, type="function")))
     if inner := unknown_keys(function, ("name", "arguments")):
         rest["function"] = inner
     return {**rest, "name": function.get("name"), "args": function.get("arguments")}
@@ -86,7 +87,7 @@ def call_of(call: Any) -> Any:
 def answer_of(message: dict[str, Any]) -> dict[str, Any]:
     """A tool's message as a function response."""
     return {
-        **unknown_keys(message, _ANSWER | {"role", "content"}),
+        **unknown_keys(message, {*_ANSWER, "content", *said_again(message, role="tool")}),
         "id": message.get("tool_id", message.get("tool_call_id")),
         "name": message.get("tool_name"),
         "response": message.get("content"),

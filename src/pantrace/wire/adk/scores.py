@@ -94,7 +94,7 @@ def verdict(value: Any, reason: str | None, maker: Maker = MAKER) -> list[Score]
 def _score(metric: Fields, entries: list[Any] | None, maker: Maker) -> Score:
     status = status_number(metric.eval_status)
     value = number(metric.score, "a score")
-    details = _details(metric)
+    details, same_named = _apart(_details(metric), _NOTES)
     if (criterion := _criterion(metric)) is not None:
         details["criterion"] = criterion
     if entries is not None:
@@ -104,6 +104,8 @@ def _score(metric: Fields, entries: list[Any] | None, maker: Maker) -> Score:
         extra["eval_status"] = STATUS.get(status, status)
     elif status is None and metric.eval_status is not None:
         extra["eval_status"] = metric.eval_status
+    if same_named:
+        extra["details"] = same_named
     word = STATUS.get(status or 0, "no status")
     return Score(
         name=metric.metric_name,
@@ -132,6 +134,16 @@ def _details(metric: Fields) -> dict[str, Any]:
     return {key: without_nulls(value) for key, value in details.items()}
 
 
+_NOTES = frozenset({"criterion", "per_invocation"})
+_NOTES_OF_ENTRY = frozenset({"score", "status", "threshold", "criterion", "beside"})
+"""What is noted among the details of a score, and among those of one invocation."""
+
+
+def _apart(details: dict[str, Any], notes: frozenset[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Details, and those that have the name of a note."""
+    return unknown_keys(details, notes), {key: details[key] for key in sorted(notes & details.keys())}
+
+
 def _criterion(metric: Fields) -> dict[str, Any] | None:
     """A metric's criterion without the threshold, which has its own field."""
     criterion = metric.criterion
@@ -145,7 +157,8 @@ def _unknown_keys(metric: Fields) -> dict[str, Any]:
     """Keys that the model has no field for."""
     if isinstance(metric, Metric) and metric.custom_function_path is None and metric.judge_model_options is None:
         return {}
-    return {key: value for key, value in metric.items() if value is not None and key not in _KNOWN}
+    known = _KNOWN if isinstance(metric.criterion, dict) else _KNOWN - {"criterion"}
+    return {key: value for key, value in metric.items() if value is not None and key not in known}
 
 
 def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
@@ -154,8 +167,9 @@ def _entry(result: Fields | None, metric: Fields) -> dict[str, Any] | None:
     if result is None:
         return None
     status = status_number(result.eval_status)
-    entry = {"score": result.score, "status": STATUS.get(status or 0, result.eval_status), **_details(result)}
-    if beside := _unknown_keys(result):
+    details, same_named = _apart(_details(result), _NOTES_OF_ENTRY)
+    entry = {"score": result.score, "status": STATUS.get(status or 0, result.eval_status), **details}
+    if beside := _unknown_keys(result) | ({"details": same_named} if same_named else {}):
         entry["beside"] = beside
     # google-adk repeats threshold and criterion in every result; they are noted only if they differ.
     if result.threshold != metric.threshold:
@@ -214,7 +228,7 @@ def _metric(
         metric["criterion"] = stated | object_of(criterion)
     # google-adk wrote these keys itself, so it accepts all of them.
     if score.maker == MAKER:
-        return {**metric, "details": details, **beside}
+        return {**metric, **beside, "details": {**details, **object_of(beside.get("details"))}}
     # google-adk refuses a file with an unknown key, so scores of other makers are written with known keys only.
     return {**metric, "details": {key: details[key] for key in _DETAILS if key in details}}
 
