@@ -48,8 +48,8 @@ def _run(run: ShownRun, *, alone: bool) -> tuple[list[str], int]:
     if told:
         lines += ["| measure | value | 95 % interval | samples |", "|---|--:|---|--:|"]
         for measure in told:
-            cells = [_plain(measure["name"]), _number(measure["value"], measure["unit"]), _interval(measure, measure["unit"])]
-            lines.append(f"| {' | '.join(cells)} | {measure['n']} |")
+            value, interval = _number(measure["value"], measure["unit"]), _interval(measure, measure["unit"])
+            lines.append(f"| {_plain(measure['name'])} | {value} | {interval} | {measure['n']} |")
         lines.append("")
     lines += _failures(table)
     lines += [f"> {_plain(note)}" for note in [*run.notes, *trouble]]
