@@ -145,7 +145,9 @@ def test_another_plan_for_a_directory_with_recordings_is_told_both_ways_out(tmp_
     out = str(tmp_path / "out")
     _run("run", str(tmp_path / "q.csv"), "--agent", "cmd:echo hello", "--out", out)
     done = CliRunner().invoke(cli, ["eval", f"{out}/recordings", "--plan", str(tmp_path / "plan.toml"), "--out", out])
-    assert "choose another directory for out, or evaluate its recordings by this plan: `pantrace eval" in str(done.exception)
+    assert "choose another directory for out, or evaluate its recordings by this plan: `pantrace eval" in str(
+        done.exception
+    )
 
 
 def test_an_eval_that_no_rubric_grades_is_named(tmp_path: Path) -> None:
