@@ -69,6 +69,16 @@ class PantraceError(Exception):
     """A sentence for the user, without a traceback."""
 
     exit_code = 2
+    below: tuple[str, ...] = ()
+    """Lines that belong below the sentence, such as the first of many errors. All other text is one line on a screen,
+    even if a name in it has line breaks."""
+
+    def sentence(self) -> str:
+        """What happened, where, and what to do."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return "\n".join([self.sentence(), *self.below])
 
 
 class ReadError(PantraceError):
@@ -86,9 +96,11 @@ class ReadError(PantraceError):
         """The same error with its place added; a known path stays, and an outer place goes in front of an inner one."""
         places = [part for part in (place, self.place) if part]
         # `type(self)`: an UnknownFormat must stay one: in a folder it is skipped, and other errors are counted.
-        return type(self)(self.message, path=self.path or path, place=", ".join(places) or None, remedy=self.remedy)
+        found = type(self)(self.message, path=self.path or path, place=", ".join(places) or None, remedy=self.remedy)
+        found.below = self.below
+        return found
 
-    def __str__(self) -> str:
+    def sentence(self) -> str:
         where = ": ".join(part for part in (self.path, self.place) if part)
         text = f"{where}: {self.message}" if where else self.message
         return f"{text} ({self.remedy})" if self.remedy else text
@@ -116,8 +128,8 @@ class LossRefused(WriteError):
 
     exit_code = 1
 
-    def __str__(self) -> str:
-        return in_readers_words(super().__str__())
+    def sentence(self) -> str:
+        return in_readers_words(super().sentence())
 
 
 class NothingWritten(WriteError):
@@ -130,8 +142,8 @@ class NothingWritten(WriteError):
 class UsageError(PantraceError):
     """A wrong name, option or combination of them."""
 
-    def __str__(self) -> str:
-        return in_readers_words(super().__str__())
+    def sentence(self) -> str:
+        return in_readers_words(super().sentence())
 
 
 class MissingExtra(UsageError):

@@ -45,6 +45,24 @@ def test_validate_looks_at_every_file_of_a_part(run: Path, table: str) -> None:
     assert f"error: {part}: this part of the run is damaged: its content is not what was written" in told.output
 
 
+@pytest.mark.parametrize("table", ["samples", "steps", "calls", "scores"])
+@pytest.mark.parametrize("words", ["show DIR", "measure DIR", "convert DIR --to native -o OUT", "report DIR -o OUT.md"])
+def test_whoever_reads_samples_notices_every_file_of_their_part(
+    run: Path, table: str, words: str, tmp_path: Path
+) -> None:
+    part = next((run / "parts").glob(f"*.{table}.*"))
+    content = bytearray(part.read_bytes())
+    content[len(content) // 2] ^= 1
+    part.write_bytes(content)
+    told = CliRunner().invoke(
+        cli, [word.replace("DIR", str(run)).replace("OUT", str(tmp_path / "o")) for word in words.split()]
+    )
+    said = f"{told.output}{told.exception}"
+    assert told.exit_code, said
+    assert f"{part}: this part of the run is damaged: its content is not what was written" in said
+    assert said.count(str(part)) == 1, said
+
+
 def test_a_healthy_run_has_nothing_without_a_place(run: Path) -> None:
     told = CliRunner().invoke(cli, ["validate", str(run)])
     assert told.exit_code == 0

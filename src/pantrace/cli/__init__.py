@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pantrace import __version__
 from pantrace.errors import PantraceError, in_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 GROUPS = {
     "Look": {
@@ -153,7 +156,7 @@ def main(arguments: list[str] | None = None) -> Any:
         sys.exit(2)
     except PantraceError as error:
         with in_command():
-            _complain(str(error))
+            _complain(error.sentence(), error.below)
         sys.exit(error.exit_code)
     except (BrokenPipeError, _ReaderGone):
         # Print nothing more, not even at interpreter exit. The exit code is that of a process killed by SIGPIPE, not
@@ -196,11 +199,12 @@ def _send_interrupt_again(lost: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
-def _complain(text: str) -> None:
-    """Print an error on stderr: what happened, where, and what to do."""
+def _complain(text: str, below: Sequence[str] = ()) -> None:
+    """Print an error on stderr: what happened, where, and what to do; then the lines that belong below it."""
     from .output import folded, harmless, width_of
 
-    line = folded(f"error: {harmless(text)}", width_of(sys.stderr), "       ")
+    text = "\n".join(map(harmless, (text, *below)))
+    line = folded(f"error: {text}", width_of(sys.stderr), "       ")
     click.echo(click.style("error:", fg="red", bold=True) + line.removeprefix("error:"), err=True, color=_in_colour())
 
 
@@ -222,8 +226,9 @@ def _tell_unverified() -> None:
     """Warn about run directories that could not be verified, if any was read."""
     store = sys.modules.get("pantrace.store")
     for folder in store.unverified() if store is not None else ():
-        click.echo(
+        from .output import say
+
+        say(
             f"{folder}: not verified: its parts were written before pantrace kept their hashes "
-            "(the next `pantrace eval` into it adds them)",
-            err=True,
+            "(the next `pantrace eval` into it adds them)"
         )

@@ -9,7 +9,7 @@ import click
 
 from .answer import few
 from .arguments import FiniteRange
-from .output import say
+from .output import put, say
 
 
 @click.command("collect")
@@ -48,7 +48,7 @@ def command(out: str, port: int, minutes: float | None) -> None:
         signal.signal(number, lambda *_: ended.set())
     with collecting(path_here(out), port, count) as receiver:
         # On stdout: a script waits for this line, and reads the port from it.
-        click.echo(f"listening on {receiver.url}; recordings go to {out}")
+        put(f"listening on {receiver.url}; recordings go to {out}")
         say(f"OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf")
         ended.wait(minutes * 60 if minutes else None)
     taken = f"{counts['spans']:,} spans and records in {few(counts['requests'], 'request')}"

@@ -264,10 +264,9 @@ def _tell_flips(each: Comparison, most: int) -> None:
     one, two = each.runs
     for name, flips in zip(names, (ways[0], ways[1][::-1]), strict=True):
         if flips:
+            click.echo()
             click.echo(
-                harmless(
-                    f"\n{len(flips)} case{'' if len(flips) == 1 else 's'} {name} on {each.metric} ({one} to {two}):"
-                )
+                harmless(f"{len(flips)} case{'' if len(flips) == 1 else 's'} {name} on {each.metric} ({one} to {two}):")
             )
             table(["case", one, two], [_flip(flip) for flip in flips[:most]])
             if len(flips) > most:

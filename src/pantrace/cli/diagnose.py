@@ -10,7 +10,7 @@ from pantrace.errors import UsageError
 from pantrace.wire.plural import few
 
 from .arguments import FiniteRange, as_json, expand, from_format, keep_inputs, output, selecting, sources
-from .output import console, harmless, print_json, say, table
+from .output import console, harmless, harmless_lines, print_json, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -179,9 +179,9 @@ def _write_trace_analysis(target: str, paths: list[Path], format_name: str | Non
 def _print_questions(questions: Sequence[Question]) -> None:
     from pantrace.diagnosis.question import SYSTEM
 
-    click.echo(harmless(f"--- system\n{SYSTEM}\n"))
+    click.echo(harmless_lines(f"--- system\n{SYSTEM}\n"))
     for number, each in enumerate(questions, 1):
-        click.echo(harmless(f"=== group {number}\n{each.prompt}\n"))
+        click.echo(harmless_lines(f"=== group {number}\n{each.prompt}\n"))
     say(f"{few(len(questions), 'call')}. Nothing was sent.")
 
 
@@ -220,7 +220,7 @@ def _print_table(found: Diagnosis) -> None:
 def _print_group(number: int, group: Group, opinion: Opinion | None) -> None:
     from pantrace.diagnosis import place_words, seen_words, show_words
 
-    click.echo(harmless(f"\n{number}. {group.title} ({group.samples:,})"))
+    click.echo("\n" + harmless(f"{number}. {group.title} ({group.samples:,})"))
     if seen := seen_words(group):
         _wrapped(seen, "   ")
     for variant in group.variants[:ERRORS] if len(group.variants) > 1 else ():

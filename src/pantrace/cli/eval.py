@@ -24,7 +24,7 @@ from .arguments import (
 )
 from .engine_options import engine_options
 from .google_cloud import google_cloud
-from .output import print_json, say
+from .output import harmless, print_json, say
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def tell_evaluation(
         tell_failures(summary, out, verbose)
         tell_numbers(summary, verbose, by)
         if sides is not None:
-            click.echo(f"\n{' against '.join(reversed(sides.runs))}:\n")
+            click.echo(f"\n{harmless(' against '.join(reversed(sides.runs)))}:\n")
             tell_comparisons(sides, flips=10)
         if results.done is not None:
             _tell_done(results.done, out)

@@ -6,6 +6,8 @@ import click
 
 from pantrace.errors import UsageError
 
+from .output import put
+
 PLAN = """\
 # A plan for `pantrace eval RUNS --plan {name} --out results/today`.
 # Every line that is commented out shows the default or an example.
@@ -71,4 +73,4 @@ def command(path: str | None, out: str | None, force: bool) -> None:
         raise UsageError(f"{target} already exists; --force overwrites it")
     with writing(target) as file:
         file.write(PLAN.format(name=target.name).encode())
-    click.echo(f"wrote {target}; next: pantrace eval RUNS --plan {target} --out results/today")
+    put(f"wrote {target}; next: pantrace eval RUNS --plan {target} --out results/today")

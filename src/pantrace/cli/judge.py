@@ -24,7 +24,7 @@ from .arguments import (
 )
 from .engine_options import engine_options
 from .google_cloud import google_cloud
-from .output import harmless, print_json, put, say, table
+from .output import harmless, harmless_lines, print_json, put, say, table
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -354,9 +354,9 @@ def _dry_run(ready: Grading, cache: Path, as_json: bool) -> None:
     for each in found:
         click.echo(harmless(f"=== {each.sample} · {each.rubric}"))
         if each.prompt is None:
-            click.echo(harmless(f"not applicable: {each.not_applicable}\n"))
+            click.echo(harmless(f"not applicable: {each.not_applicable}") + "\n")
         else:
-            click.echo(harmless(f"--- system\n{each.prompt.system}\n--- prompt\n{each.prompt.text}\n"))
+            click.echo(harmless_lines(f"--- system\n{each.prompt.system}\n--- prompt\n{each.prompt.text}\n"))
     say(
         f"{total['calls']} calls, about {total['estimated_tokens']} tokens; {total['cached']} more are in the cache; "
         f"{total['not_applicable']} do not apply. Nothing was sent."

@@ -35,7 +35,7 @@ def print_data(text: str, kind: Literal["json", "csv"] = "json") -> None:
     """Print data for programs on stdout. A terminal gets it without characters that control it; in a pipe programs read
     it, and must get the text unchanged."""
     if kind == "csv":
-        text = harmless(text) if sys.stdout.isatty() else text
+        text = harmless_lines(text) if sys.stdout.isatty() else text
     # In JSON these characters occur only in strings, where an escape means the same.
     elif sys.stdout.isatty() or os.environ.get("PANTRACE_ASCII"):
         text = _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
@@ -68,7 +68,13 @@ recording unchanged because that is their purpose."""
 
 
 def harmless(text: str) -> str:
-    """Text of a recording without the characters that control a terminal, and in DISCREET commands without secrets."""
+    """Text that may hold names of others, in one line: without the characters that control a terminal or end a line,
+    and in DISCREET commands without secrets. A name must not begin a line, which could say anything in our words."""
+    return harmless_lines(text).replace("\n", _visible("\n"))
+
+
+def harmless_lines(text: str) -> str:
+    """The same of a text that has lines of its own, such as a prompt or the content of a recording."""
     if (redactor := _redactor()) is not None:
         text = redactor.text(text)[0]
     return "".join(letter if letter in "\n\t" or letter.isprintable() else _visible(letter) for letter in text)
@@ -165,7 +171,7 @@ def fits(columns: list[str], rows: list[list[str]]) -> bool:
 
 
 def say(text: str) -> None:
-    """Print a message on stderr, after everything printed before it; wrapped on a terminal."""
+    """Print a message of one line on stderr, after everything printed before it; wrapped on a terminal."""
     # stdout has a buffer and stderr has none: without this, a message would appear above the table it follows.
     sys.stdout.flush()
     click.echo(folded(harmless(text), width_of(sys.stderr)), err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .arguments import as_json
-from .output import harmless, print_json, say, table
+from .output import harmless_lines, print_json, say, table
 
 if TYPE_CHECKING:
     from pantrace.judges import AnyRubric, LayerOneMetric, Managed, Rubric
@@ -202,4 +202,4 @@ def _described_managed(managed: Managed) -> dict[str, Any]:
 
 def _echo(text: str) -> None:
     """Print text of a file that somebody else may have written."""
-    click.echo(harmless(text))
+    click.echo(harmless_lines(text))

@@ -9,7 +9,7 @@ import click
 from pantrace.errors import UsageError
 
 from .arguments import as_csv, as_json, expand, from_format, kept_at_home, selecting, sources_or_home, sub_agents
-from .output import harmless, print_data, print_json, say, table
+from .output import print_data, print_json, put, say, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -237,8 +237,10 @@ def _print(
         names = short_ids(sample.id for sample in kept)
         for number, batch in enumerate(found, 1):
             if gap is not None or batch.directory is not None:
-                heading = _heading(batch, number if gap is not None else None)
-                click.echo(("\n" if number > 1 else "") + harmless(heading))
+                if number > 1:
+                    click.echo()
+                for line in _heading(batch, number if gap is not None else None):
+                    put(line)
             tell_list([listed(sample) for sample in batch.samples], names)
     if len({sample.id for sample in kept}) == 1:
         say(f"{len(kept):,} samples have this id; to print one of them:")
@@ -266,7 +268,7 @@ def _one_of(sample: Sample, alike: list[Sample], sources: tuple[str, ...]) -> st
     return join([path or " ".join(sources) or "FILE", "--sample", sample.id])
 
 
-def _heading(batch: Batch, number: int | None) -> str:
+def _heading(batch: Batch, number: int | None) -> list[str]:
     """Where and when a batch was recorded, as options that choose it."""
     from pantrace.wire.times import time_text
 
@@ -274,6 +276,6 @@ def _heading(batch: Batch, number: int | None) -> str:
     named += [batch.directory] if batch.directory is not None else []
     heading = f"{': '.join(named)} ({len(batch.samples)} sample{'s' * (len(batch.samples) > 1)})"
     if batch.since is None or batch.until is None:
-        return heading
+        return [heading]
     since, until = (str(time_text(each)).replace("+00:00", "Z") for each in (batch.since, batch.until))
-    return f"{heading}\n--since {since} --until {until}"
+    return [heading, f"--since {since} --until {until}"]

@@ -39,7 +39,7 @@ from pantrace.model import (
 from pantrace.wire.json import encode
 from pantrace.wire.times import time_text
 
-from .output import harmless
+from .output import harmless, harmless_lines
 
 _SHORT = 12
 """Maximum lines of a text without --full."""
@@ -67,7 +67,7 @@ def transcript(sample: Sample, out: Console, *, full: bool) -> None:
         _trajectory(sample.expected, _numbers(sample.expected), out, full, "  ")
     for score in sample.scores:
         value = score.status if score.value is None else score.value
-        reason = f"  {harmless(score.explanation)}" if score.explanation else ""
+        reason = f"  {harmless_lines(score.explanation)}" if score.explanation else ""
         out.print(Line(f"score {harmless(score.name)}: {value}{reason}", style="magenta"))
 
 
@@ -124,7 +124,8 @@ def _trajectory(trajectory: Trajectory, numbers: dict[int, int], out: Console, f
             for step in found:
                 _step(step, numbers[id(step)], out, full, indent)
     if trajectory.response is not None:
-        _block(out, f"\n{indent}response as stated: ", trajectory.response, "", full)
+        out.line()
+        _block(out, f"{indent}response as stated: ", trajectory.response, "", full)
     total = usage_total(trajectory, children=False)
     if total is not None:
         out.print(Line(f"\n{indent}total: {usage_words(total)}", style="dim"))
@@ -240,7 +241,7 @@ def _value(value: Any) -> str:
 
 def _block(out: Console, lead: str, text: str, style: str, full: bool) -> None:
     """Print a text with all lines indented like the first; long texts are cut, with a note of how much is missing."""
-    lines = harmless(text).splitlines() or [""]
+    lines = harmless_lines(text).splitlines() or [""]
     left = 0
     if not full and len(lines) > _SHORT:
         left, lines = len(lines) - _SHORT, lines[:_SHORT]

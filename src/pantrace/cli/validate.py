@@ -10,7 +10,7 @@ import click
 
 from .answer import few, sentence, verdict
 from .arguments import as_json, expand, from_format, sources, verbose
-from .output import folded, harmless, print_json, say, width_of
+from .output import folded, harmless, print_json, put, say, width_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,9 @@ def command(sources: tuple[str, ...], from_: str | None, verbose: bool, as_json:
     else:
         _tell(found.files, found, found.unreadable, verbose)
     for each in found.unreadable:
-        say(f"error: {each}")
+        say(f"error: {each.sentence()}")
+        for line in each.below:
+            say(line)
     if not as_json:
         tell_left_out(found.notes)
         if found.notes.unread is not None and (told := found.notes.unread.sentence()) is not None:
@@ -91,7 +93,7 @@ def _list(shown: list[Violation]) -> None:
     for violation in shown if width is None else sorted(shown, key=lambda each: files.index(each.path)):
         if width is not None and violation.path and violation.path != under:
             under = violation.path
-            click.echo(harmless(under))
+            put(under)
         path = violation.path if width is None else None
         where = ": ".join(part for part in (violation.level, path, violation.place, violation.message) if part)
         margin = "  " if under else ""

@@ -24,4 +24,6 @@ def nothing_read(paths: Iterable[Path], broken: Sequence[ReadError]) -> ReadErro
     lines = [f"  {error}" for error in errors[:NAMED]]
     if (more := len(errors) - NAMED) > 0:
         lines.append(f"  and {more:,} more (`pantrace validate` lists them all)")
-    return ReadError("\n".join([f"none of {len(errors):,} files could be read:", *lines]), path=where)
+    found = ReadError(f"none of {len(errors):,} files could be read:", path=where)
+    found.below = tuple(lines)
+    return found

@@ -169,7 +169,11 @@ def _usage_error(error: Exception) -> UsageError:
     text = str(error)
     if "'pytz'" in text:
         text = "a time with a time zone cannot be given back; cast it: to_timestamp(started)::timestamp"
-    return UsageError(f"the query failed: {text}")
+    first, *rest = text.split("\n")
+    failed = UsageError(f"the query failed: {first}")
+    # DuckDB shows the place in the query below its message.
+    failed.below = tuple(f"  {line}" for line in rest if line)
+    return failed
 
 
 def _named_in(sql: str) -> set[str]:

@@ -25,7 +25,7 @@ from .parquet import read_columns, read_whole
 from .rows import Address, Kept, Result
 from .run_file import MANIFEST, PARTS
 from .schema import PART_TABLES, columns
-from .verify import check, damaged_part
+from .verify import check, check_whole, damaged_part
 
 _ADDRESS = ("part", "number", "sample", "epoch")
 
@@ -52,20 +52,30 @@ def read_results(folder: Path, *, with_decisions: bool = True, on_damage: OnDama
     error, unless `on_damage` takes it."""
     parts = _fetched(folder, "samples", "scores", "decisions")
     decisions: dict[tuple[str, int], list[Decision]] = {}
+    told = set()
+
+    def tell(error: ReadError) -> None:
+        if on_damage is None:
+            raise error
+        # A part is read twice: first its decisions, then its samples.
+        if error.path not in told:
+            on_damage(error)
+        told.add(error.path)
+
     if with_decisions:
-        for name, number, decision in _decisions(folder, parts, on_damage):
+        for name, number, decision in _decisions(folder, parts, tell):
             decisions.setdefault((name, number), []).append(decision)
     total, done = sum(part.samples for part in parts), 0
     for part in parts:
+        if not part.samples:
+            continue
         try:
             for result in _part_results(folder, part, decisions):
                 report_place(done, total)
                 done += 1
                 yield result
         except ReadError as error:
-            if on_damage is None:
-                raise
-            on_damage(error)
+            tell(error)
 
 
 def _fetched(folder: Path, *tables: str) -> list[CommittedPart]:
@@ -89,6 +99,9 @@ def read_kept(folder: Path, part: CommittedPart) -> list[Kept]:
 def _part_results(
     folder: Path, part: CommittedPart, decisions: dict[tuple[str, int], list[Decision]]
 ) -> Iterator[Result]:
+    # A sample is also its steps, calls and decisions, which have tables of their own: whoever reads samples whole must
+    # not show a part of which a query would say that it is damaged.
+    check_whole(folder, part)
     scores = _Groups(_records(folder, part, "scores", Score, "number", "origin"))
     for number, absent, sample in _records(folder, part, "samples", Sample, "number", ABSENT):
         yield Result(

@@ -14,7 +14,8 @@ from pantrace.errors import ReadError
 from pantrace.places import bring, size_in_bucket
 
 from .durable import renewal
-from .manifest import PartFile
+from .manifest import CommittedPart, PartFile
+from .run_file import PARTS
 
 _hashes: dict[str, tuple[tuple[int, ...], str]] = {}
 _unverified: set[Path] = set()
@@ -67,6 +68,15 @@ def check(path: Path, file: PartFile, *, hashed: bool = True) -> None:
         bring(path)
     if why := damage(path, file, hashed=hashed):
         raise damaged_part(path, why)
+
+
+def check_whole(folder: Path, part: CommittedPart) -> None:
+    """A ReadError if any file of a part is not as it was written. Of files that are still in a bucket, only the size is
+    checked: nobody has asked for their content."""
+    for file in part.files:
+        path = folder / PARTS / file.file
+        if why := damage(path, file):
+            raise damaged_part(path, why)
 
 
 def damaged_part(path: Path, why: str) -> ReadError:
