@@ -115,7 +115,7 @@ def command(
     pantrace eval runs/ --plan nightly.toml --out results/today --gate \\
         --junit eval.xml --markdown summary.md
 
-    Exit code: 0; with --gate or a [gate] in the plan 1 (failed) or 3 (could not decide).
+    Exit code: 0; 2 if no record could be read; with --gate or a [gate] in the plan 1 (failed) or 3 (could not decide).
     """
     from pathlib import Path
 
@@ -159,8 +159,7 @@ def command(
     gating = gate or min_pass_rate is not None or planned.plan.gate is not None
     files = Files(junit=junit, markdown=markdown, report=report, workshop=workshop)
     code = tell_evaluation(results, files, gating, min_pass_rate, by, verbose=verbose, as_json=as_json)
-    if gating:
-        raise click.exceptions.Exit(code)
+    raise click.exceptions.Exit(code)
 
 
 @contextmanager
@@ -193,8 +192,9 @@ def tell_evaluation(
     verbose: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Write the files that were asked for and print the answer; gives the exit code of the gate."""
+    """Write the files that were asked for and print the answer; gives the exit code."""
     from pantrace.engine.rule_warnings import warnings_of_run
+    from pantrace.errors import ReadError
 
     from .compare import tell_comparisons
     from .decided import tell_doubts, tell_failures, tell_numbers, tell_verdict
@@ -224,7 +224,8 @@ def tell_evaluation(
     for warning in warnings_of_run(out, results.ready.rules if results.ready is not None else ()):
         say(f"warning: {warning}")
     if decided is None:
-        return 0
+        # As every other command ends that could read nothing.
+        return ReadError.exit_code if summary.denominator.refused and not summary.samples else 0
     for each in decided.unseen:
         say(f"not decided: {each}")
     tell_doubts(out, summary, decided.calibrations, None, decided.complete)
