@@ -150,7 +150,20 @@ class MissingExtra(UsageError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str):
-        super().__init__(f"{what} needs an optional part of pantrace: pip install 'pantrace[{extra}]'")
+        super().__init__(f"{what} needs an optional part of pantrace: {install_command(extra)}")
+
+
+def install_command(extra: str, package: str = __file__) -> str:
+    """What installs an optional part. A source checkout (src/pantrace beside pyproject.toml) installs itself: no index
+    needs to have the package, and one that has it would replace the checkout."""
+    from pathlib import Path
+    from shlex import quote
+
+    source = Path(package).parents[1]
+    checkout = source.parent
+    if source.name == "src" and (checkout / "pyproject.toml").exists():
+        return f"pip install -e {quote(f'{checkout}[{extra}]')}"
+    return f"pip install 'pantrace[{extra}]'"
 
 
 class Unanswered(PantraceError):

@@ -145,9 +145,8 @@ def test_another_plan_for_a_directory_with_recordings_is_told_both_ways_out(tmp_
     out = str(tmp_path / "out")
     _run("run", str(tmp_path / "q.csv"), "--agent", "cmd:echo hello", "--out", out)
     done = CliRunner().invoke(cli, ["eval", f"{out}/recordings", "--plan", str(tmp_path / "plan.toml"), "--out", out])
-    assert "choose another directory for out, or evaluate its recordings by this plan: `pantrace eval" in str(
-        done.exception
-    )
+    told = "choose another directory for out, or evaluate its recordings by this plan: `pantrace eval"
+    assert told in str(done.exception)
 
 
 def test_an_eval_that_no_rubric_grades_is_named(tmp_path: Path) -> None:
@@ -178,3 +177,56 @@ def test_the_first_sentence_of_a_comparison_is_about_what_both_runs_have(tmp_pat
     told = _run("compare", str(tmp_path / "a.trace.jsonl"), str(tmp_path / "b.trace.jsonl"))
     assert "ok_of_it" in told.splitlines()[0] and "not compared" not in told.splitlines()[0]
     assert "b has no number in 3 of 3 cases in which a has one: cost_a, cost_b, cost_c, cost_d and 2 more" in told
+
+
+def test_an_epoch_is_said_from_the_second_run_of_a_case_on(path: str, tmp_path: Path) -> None:
+    listed = _run("show", path)
+    assert [line.split("  ")[0] for line in listed.splitlines() if line.startswith("q")] == ["q1", "q1 (2)", "q2"]
+    once = tmp_path / "once.trace.jsonl"
+    lines = [{"pantrace": "2", "run": {"name": "r"}}, _sample("q1", 1, None), _sample("q2", 1, None)]
+    once.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "epoch" not in _run("measure", str(once), "--per", "sample", "--metric", "tokens")
+    assert "epoch" in _run("measure", path, "--per", "sample", "--metric", "tokens")
+
+
+def test_ids_are_cut_so_that_no_other_sample_of_any_folder_is_meant(tmp_path: Path) -> None:
+    names = {"episode_0000_login_page": "/a", "episode_0000_logout_page": "/b"}
+    rows = [_sample(name, 1, None) for name in names]
+    for row, folder in zip(rows, names.values(), strict=True):
+        row["trajectory"]["extra"] = {"opencode": {"info": {"directory": folder}}}
+    file = tmp_path / "two.trace.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in [{"pantrace": "2", "run": {}}, *rows]))
+    listed = _run("show", str(file))
+    assert "/b (1 sample)" in listed
+    cut = [line.split()[0].rstrip("…") for line in listed.splitlines() if line.startswith("episode")]
+    assert [[name for name in names if name.startswith(each)] for each in cut] == [[name] for name in names]
+
+
+def test_a_query_for_everything_shows_what_people_ask_for(path: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    _run("eval", path, "--out", out)
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["query", out, "select * from scores"], catch_exceptions=False)
+    assert done.stdout.splitlines()[0].split()[:2] == ["run", "sample"]
+    columns = _run("query", out, "select * from scores", "--csv").splitlines()[0].split(",")
+    assert columns[:4] == ["run", "part", "number", "sample"]
+
+
+def test_a_check_without_rules_is_told_which_packs_there_are(path: str) -> None:
+    done = CliRunner().invoke(cli, ["check", path])
+    assert "a pack (stateless-handoff) with --rules" in str(done.output)
+
+
+def test_options_are_told_without_words_of_python() -> None:
+    told = _run("formats")
+    assert "output_limit=VALUE  " in told
+    assert "include_final=true  " in told
+    assert not re.search("=(None|True|False)", told)
+
+
+def test_a_report_in_markdown_has_the_units_of_the_commands(path: str, tmp_path: Path) -> None:
+    out, page = str(tmp_path / "out"), tmp_path / "page.md"
+    _run("eval", "examples/opencode", "--out", out)
+    _run("report", out, "-o", str(page))
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in page.read_text().splitlines() if "|" in line}
+    name = next(each for each in rows if each.endswith("success\\_rate"))
+    assert " % |" in rows[name]

@@ -66,6 +66,7 @@ def test_without_a_path_commands_look_there(tmp_path: Path) -> None:
     assert (kept["tool"], kept["project"], kept["format"]) == ("Claude Code", "-home-alex", "claude-code")
     listed = pantrace("show", "--json")
     assert listed.returncode == 0 and json.loads(listed.stdout)
+    assert "no path was given; read: home/.claude/projects/-home-alex (`pantrace detect` lists them)" in listed.stderr
     nothing = pantrace("show", "--since", "1m", "--where", "agent=nobody")
     assert nothing.returncode == 2
     shutil.rmtree(home)

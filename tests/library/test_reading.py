@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 import pantrace
+from pantrace.engine.run import Ran
 from pantrace.errors import ReadError
 from pantrace.model import Run, Sample, Step, Text, ToolResult, Trajectory
 
@@ -89,3 +90,13 @@ def test_a_run_shows_what_its_file_says_of_it() -> None:
     page = pantrace.read(EXAMPLES / "inspect/basic.eval")._repr_html_()
     assert "mockllm/model" in page
     assert "match.accuracy" in page
+
+
+def test_what_people_print_is_one_line() -> None:
+    run = pantrace.read(EXAMPLES / "inspect/basic.eval")
+    told = "<Run name='basic_qa', task='basic_qa', model='mockllm/model', status='success'; iterate over .samples>"
+    assert repr(run) == told
+    assert len(repr(Run(name="long\n" * 1000))) < 120 and "\n" not in repr(Run(name="long\n" * 1000))
+    assert repr(Ran("old", Path("out"), ran=2, left=1)) == (
+        "<Ran 'old': ran=2, reused=0, left=1, failed=0, recordings='out/recordings/run.trace.jsonl'>"
+    )

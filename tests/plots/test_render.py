@@ -6,10 +6,11 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from pantrace.errors import MissingExtra, UsageError
+from pantrace.errors import MissingExtra, UsageError, install_command
 from pantrace.plots import KINDS, Bar, Curve, comparison, pass_curve, render
 from pantrace.stats import Estimate
 from thorough import thorough
@@ -74,8 +75,19 @@ def test_an_unknown_kind_is_refused() -> None:
 
 def test_without_the_extra_one_line_names_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'pantrace\[analysis\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[analysis\]'"):
         render(FIGURE, "png")
+
+
+def test_a_checkout_is_told_to_install_itself_and_not_a_package_of_an_index(tmp_path: Path) -> None:
+    checkout = tmp_path / "a checkout"
+    package = checkout / "src" / "pantrace" / "errors.py"
+    assert install_command("judge", str(package)) == "pip install 'pantrace[judge]'"
+    checkout.mkdir()
+    (checkout / "pyproject.toml").touch()
+    assert install_command("judge", str(package)) == f"pip install -e '{checkout}[judge]'"
+    installed = tmp_path / "lib" / "site-packages" / "pantrace" / "errors.py"
+    assert install_command("judge", str(installed)) == "pip install 'pantrace[judge]'"
 
 
 @pytest.mark.parametrize("count", [2, 12])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,15 @@ def test_a_question_that_needs_too_much(run: Path) -> None:
     asked = "select count(*) from (select x from range(100000000) as a(x) order by hash(x))"
     with pytest.raises(UsageError, match="the query needs more than 10 MB of memory, or too much disk space"):
         query(run, asked, memory=10 * MB)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux says how much memory a process has")
+@pytest.mark.parametrize("question", ["repeat('a', 900000000)", "length(repeat('a', 900000000) || 'b')"])
+def test_one_long_text(run: Path, question: str) -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with pytest.raises(UsageError, match="the query needs more than 10 MB of memory, or too much disk space"):
+        query(run, f"select {question}", memory=10 * MB)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def test_it_can_be_allowed_more(run: Path) -> None:

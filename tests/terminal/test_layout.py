@@ -65,3 +65,16 @@ def test_one_number_is_folded_rather_than_many_names() -> None:
     numbers = ["interval", "1 to 2", "1 to 2", "$0.0000044 to $0.000028"]
     layout = fit([[*LONG[:3], LONG[2]], numbers], 50, firm=True)
     assert (layout.names_parted, layout.widths) == (False, {0: 33, 1: 15})
+
+
+def test_a_name_is_parted_at_its_dot_before_it_is_broken_elsewhere() -> None:
+    layout = fit([[*LONG[:2], "mean_coord_distance"], ["mean", "4,075 tokens", "0.1"]], 30, ("samples",), firm=True)
+    assert (layout.names_parted, layout.widths) == (True, {0: 19, 1: 9})
+
+
+def test_a_last_column_goes_where_splitting_names_does_not_help() -> None:
+    before, after, pairs = ["a", *["0.0041 s"] * 3], ["b", *["0.0042 s"] * 3], ["pairs", "12", "6", "6"]
+    table = [LONG, before, after, WIDE, pairs]
+    assert fit(table, 72, ("pairs",), ("a", "b"), firm=True).left_out == ("pairs",)
+    narrow = fit(table, 62, ("pairs",), ("a", "b"), firm=True)
+    assert (narrow.names_parted, narrow.left_out, narrow.widths) == (True, ("pairs", "a"), {0: 18, 2: 8, 3: 28})

@@ -99,7 +99,10 @@ def command(
     from .left_out import tell_left_out
 
     if not rules and not plugins:
-        raise click.UsageError("name a rule file or a pack with --rules, or checks with --plugin")
+        from pantrace.rules import packs
+
+        known = ", ".join(packs())
+        raise click.UsageError(f"name a rule file or a pack ({known}) with --rules, or checks with --plugin")
     keep_inputs(sources, beside=[*rules, *plugins], others=[out, junit])
     # Collected while the progress line is shown, and printed after it.
     paths, started = expand(sources), list[str]()
@@ -156,7 +159,7 @@ def _tell(report: CheckReport, code: int, demanded: float, verbose: bool) -> Non
     if rows:
         click.echo()
         columns = ["rule", "name", "passed", "failed", "n/a", "errors", "rate"]
-        table(columns, rows, right=("passed", "failed", "n/a", "errors", "rate"), spare=("name",))
+        table(columns, rows, right=("passed", "failed", "n/a", "errors", "rate"), spare=("name", "errors", "n/a"))
     if verbose:
         _tell_others(report)
 

@@ -173,7 +173,10 @@ def tell_comparisons(found: Comparisons, flips: int | None = 0, *, verbose: bool
     columns, rows = _rows(found, shown, briefly=True)
     if len({each.verdict for each in found.comparisons}) == 1 and briefly:
         columns, rows = columns[:-1], [row[:-1] for row in rows]  # the sentence says it for all of them
-    table(columns, rows, right=("pairs",), spare=("could have seen", "won/lost/tied", "p (Holm)", "pairs"), firm=True)
+    spare = ("could have seen", "won/lost/tied", "p (Holm)", "pairs")
+    # One of two means follows from the other and the difference.
+    last = found.runs if len(found.runs) == 2 else ()
+    table(columns, rows, right=("pairs",), spare=spare, last=last, firm=True)
     if len(shown) < len(found.comparisons):
         sentence(f"and {few(len(found.comparisons) - len(shown), 'more metric')}")
     only = {(one, two): (first, second) for one, two, first, second in found.only}

@@ -55,6 +55,7 @@ def tell_verdict(summary: EvalSummary, code: int | None, rate: float, out: str) 
 def tell_failures(summary: EvalSummary, out: Path, verbose: bool) -> None:
     """Print the samples that did not pass, by name, with every reason."""
     from pantrace.engine.reports import decided_samples
+    from pantrace.wire.sample_name import sample_name
 
     decisions = summary.decisions
     several = len(decisions) > 1
@@ -66,8 +67,7 @@ def tell_failures(summary: EvalSummary, out: Path, verbose: bool) -> None:
         most = None if verbose else LISTED
         rows = [
             (
-                (each.sample if each.epoch is None else f"{each.sample} (epoch {each.epoch})")
-                + (f" ({each.profile})" if several else ""),
+                sample_name(each.sample, each.epoch) + (f" ({each.profile})" if several else ""),
                 (each.reasons if verbose else joined(each.reasons)) or ("no reason given",),
             )
             for each in decided_samples(out, summary.profiles, passed=(passed,), limit=most)
@@ -144,7 +144,7 @@ def _table(metrics: list[MetricSummary], samples: int | None, by: str | None = N
         place = columns.index(name)
         if not any(row[place] for row in rows):
             columns, *rows = [[*row[:place], *row[place + 1 :]] for row in (columns, *rows)]
-    table(columns, rows, right=("mean", "samples"), spare=("all together",), firm=True)
+    table(columns, rows, right=("mean", "samples"), spare=("all together", "samples", "95 % interval"), firm=True)
 
 
 def estimate_cells(each: MetricSummary) -> tuple[str, str]:

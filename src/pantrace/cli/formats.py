@@ -35,7 +35,12 @@ def command(as_json: bool) -> None:
         if options := option_list(each):
             click.echo(f"\n{each.name}, --option for writing:")
             for option in options:
-                click.echo(f"  {option['name']}={option['default']}  {option['help']}")
+                click.echo(f"  {option['name']}={_default_words(option['default'])}  {option['help']}")
+
+
+def _default_words(default: Any) -> str:
+    """A default as `--option` takes it; of an option without one, what it stands for."""
+    return "VALUE" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def describe(format_: Format) -> dict[str, Any]:

@@ -25,12 +25,19 @@ def parted(name: str) -> str:
     return f"{metric}.\n  {measure}" if dot and measure and " " not in name else name
 
 
-def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), *, firm: bool = False) -> Layout:
+def fit(
+    columns: Sequence[Sequence[str]],
+    room: int,
+    spare: Sequence[str] = (),
+    last: Sequence[str] = (),
+    *,
+    firm: bool = False,
+) -> Layout:
     """A layout that breaks no word if possible, for columns of cells that begin with their heading.
 
     If the table is too wide, the widest texts are wrapped first; then the columns in `spare` are left out one by one;
     then long words are broken. `firm`: columns are left out before anything is wrapped, and names in the first column
-    are split at their dot if that saves a column, or lines."""
+    are split at their dot if that saves a column, or lines; columns in `last` go where even that is too wide."""
     wanted = [_widest(line for cell in cells for line in cell.split("\n")) for cells in columns]
     least = [_widest(word for cell in cells for word in cell.split()) for cells in columns]
     shown = dict(enumerate(cells[0] for cells in columns))
@@ -45,11 +52,20 @@ def fit(columns: Sequence[Sequence[str]], room: int, spare: Sequence[str] = (), 
     # Two ways remain: wrap cells, or split names. The one that loses fewer columns wins, then the one with fewer lines.
     folded = replace(_folded(wanted, least, needed, room, ()), left_out=left_out)
     lines = [line for name in columns[0] for line in parted(name).split("\n")]
-    layout = _unfolded([_widest(lines), *wanted[1:]], shown, room, spare)
+    split = _widest(lines)
+    is_whole = all(width >= least[place] for place, width in folded.widths.items())
+    layout = _unfolded([split, *wanted[1:]], shown, room, spare)
+    if layout is None and last:
+        layout = _unfolded([split, *wanted[1:]], shown, room, (*spare, *last))
+        is_whole = is_whole and layout is None
+    if layout is None and not is_whole:
+        needed = {place: head for place, head in needed.items() if head not in last}
+        layout = _folded([split, *wanted[1:]], [split, *least[1:]], needed, room, ())
+        return replace(layout, names_parted=True, left_out=(*left_out, *last))
     if layout is None:
         return folded
     names = sum(_widest([name]) > layout.widths[0] for name in columns[0])
-    if (len(folded.left_out), _more_lines(columns, folded)) <= (len(layout.left_out), names):
+    if is_whole and (len(folded.left_out), _more_lines(columns, folded)) <= (len(layout.left_out), names):
         return folded
     return replace(layout, names_parted=True)
 

@@ -260,7 +260,13 @@ def _print_tables(groups: dict[str | None, Overview], wanted: tuple[str, ...], s
     columns = [*([shape.by] if shape.by else []), "metric", "mean", "min", "max", "samples", "all together"]
     if rows:
         click.echo()
-        table(columns, rows, right=("mean", "min", "max", "samples"), spare=("all together", "min", "max"), firm=True)
+        table(
+            columns,
+            rows,
+            right=("mean", "min", "max", "samples"),
+            spare=("all together", "min", "max", "samples"),
+            firm=True,
+        )
     missing = [(name, why, judged) for name, (why, judged) in absent.items() if why or judged]
     if rows and missing:
         click.echo()

@@ -48,7 +48,7 @@ def tell_rows(
 
     def tell() -> None:
         # Other units stay with their numbers, because headings have no room for them.
-        with_epoch = any(epoch is not None for _, _, epoch, _ in found)
+        with_epoch = any(epoch not in (None, 1) for _, _, epoch, _ in found)
         with_run = len({(run, sample) for run, sample, _, _ in found}) > len({sample for _, sample, _, _ in found})
         used = [name for name in addresses if any(name in cells for cells in found.values())]
         columns = [*(["run"] if with_run else []), "sample", *(["epoch"] if with_epoch else [])]

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -130,13 +130,14 @@ def table(
     *,
     right: tuple[str, ...] = (),
     spare: tuple[str, ...] = (),
+    last: Sequence[str] = (),
     total: bool = False,
     firm: bool = False,
     err: bool = False,
 ) -> None:
     """Print a plain table that breaks no word if possible. If it is too wide, the columns in `spare` are left out, in
     this order, and listed below it. With `total`, the last row is set apart; with `firm`, columns are left out before
-    any cell is wrapped."""
+    any cell is wrapped, those in `last` only where splitting names does not help either."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -145,7 +146,7 @@ def table(
 
     target = console(err=err)
     cells = [[harmless(cell) for cell in column] for column in zip(columns, *rows, strict=True)]
-    layout = fit(cells, target.width, spare, firm=firm)
+    layout = fit(cells, target.width, spare, last, firm=firm)
     if layout.names_parted:
         cells[0] = [parted(name) if len(name) > layout.widths[0] else name for name in cells[0]]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=layout.tight)

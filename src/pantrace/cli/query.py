@@ -50,6 +50,7 @@ LONGEST = 48
 def _tell(columns: list[str], rows: list[list[str]]) -> None:
     """Print rows as a table that fits: only the start of long cells, and the last columns only if there is room."""
     short = [[cell if len(cell) <= LONGEST else f"{cell[: LONGEST - 1]}…" for cell in row] for row in rows]
-    table(columns, short, spare=tuple(reversed(columns[1:])), firm=True)
+    # `select *` begins with what tables are joined by, which says nothing to people.
+    table(columns, short, spare=("part", "number", *reversed(columns[1:])), firm=True)
     if short != rows:
         say("long cells are cut; --json and --csv have them in full")

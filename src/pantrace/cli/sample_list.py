@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from .answer import few, sentence
 from .output import table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pantrace.engine.listing import Listed
 
@@ -18,12 +20,11 @@ _LEAST, _LONG = 10, 16
 """Minimum number of letters of an id that are shown; ids up to the second length stay whole."""
 
 
-def tell_list(rows: Sequence[Listed]) -> None:
-    """Print the table of all samples. What is the same for all of them is said once, below it."""
+def tell_list(rows: Sequence[Listed], names: Mapping[str, str]) -> None:
+    """Print the table of all samples by their short ids. What is the same for all of them is said once, below it."""
     from pantrace.engine.listing import totals
     from pantrace.wire.times import time_text
 
-    names = short_ids(list(dict.fromkeys(row.id for row in rows)))
     years = {(time_text(row.created) or "")[:4] for row in rows if row.created is not None}
     lines = [_cells(row, names[row.id], with_year=len(years) > 1) for row in rows]
     found = totals(rows)
@@ -45,7 +46,7 @@ def tell_list(rows: Sequence[Listed]) -> None:
         [COLUMNS[place] for place in shown],
         [[line[place] for place in shown] for line in [*lines, *([last] if len(rows) > 1 else [])]],
         right=NUMBERS,
-        spare=("title", "model", "agent", "turns"),
+        spare=("title", "model", "agent", "turns", "errors", "calls", "time (UTC)", "tokens"),
         total=len(rows) > 1,
         firm=True,
     )
@@ -73,7 +74,7 @@ def _cells(row: Listed, name: str, *, with_year: bool) -> list[str]:
         return "" if value is None else f"{value:,}"
 
     return [
-        name if row.epoch is None else f"{name} ({row.epoch})",
+        name if row.epoch in (None, 1) else f"{name} ({row.epoch})",
         (time_text(row.created) or "")[0 if with_year else 5 : 16].replace("T", " "),
         row.agent or "",
         row.model or "",
@@ -104,15 +105,16 @@ def cost_words(cost: float | None, *, estimated: bool) -> str:
     return "" if cost is None else "~" * estimated + in_words(cost, "USD")
 
 
-def short_ids(ids: Sequence[str]) -> dict[str, str]:
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
     """The unique beginning of each long id, which `--sample` accepts."""
+    ordered = sorted(set(ids))
+    # Ids of many tools begin with the same prefix or a time: ten letters are often not unique. What an id shares with
+    # any other, it shares with a neighbour.
+    shared = [0, *(len(commonprefix(pair)) for pair in pairwise(ordered)), 0]  # noqa: RUF071 -- of letters, not of paths
     found = {}
-    for name in ids:
-        # Ids of many tools begin with the same prefix or a time: ten letters are often not unique.
-        end = next(
-            (end for end in range(_LEAST, len(name)) if sum(each.startswith(name[:end]) for each in ids) == 1), None
-        )
-        found[name] = f"{name[:end]}…" if end is not None and len(name) > _LONG else name
+    for name, *beside in zip(ordered, shared, shared[1:], strict=False):
+        end = max(_LEAST, *(length + 1 for length in beside))
+        found[name] = f"{name[:end]}…" if end < len(name) and len(name) > _LONG else name
     return found
 
 

@@ -13,6 +13,7 @@ from .output import print_data, print_json, put, say, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from pantrace.engine.listing import Listed
     from pantrace.engine.select import Selection
@@ -95,7 +96,8 @@ def command(
     names = tool_names(tool_map, "--tool-map") if tool_map is not None else None
     notes = Notes.keeping()
     # Without a path, folders without a known format are left out: they are listed by `detect`.
-    paths = expand(sources) if sources else [each.path for each in kept_at_home(chosen.since) if each.format]
+    home = [] if sources else [each.path for each in kept_at_home(chosen.since) if each.format]
+    paths = expand(sources) or home
     run = read_pile(paths, format=from_, notes=notes)
     # Sorted first, then limited: otherwise the first few that are read would be sorted, not the most expensive ones.
     order = Order(sort, reverse, chosen.limit) if sort is not None else None
@@ -111,6 +113,18 @@ def command(
     else:
         _print(samples, sources, full, pause, order, paged=not no_pager)
     tell_left_out(notes)
+    if home:
+        more = f" and {len(home) - _ADVISED:,} more" if len(home) > _ADVISED else ""
+        places = ", ".join(map(_from_here, home[:_ADVISED]))
+        say(f"no path was given; read: {places}{more} (`pantrace detect` lists them)")
+
+
+def _from_here(path: Path) -> str:
+    """A path as a person in the current folder would type it."""
+    from pathlib import Path
+
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def _chosen(samples: Iterable[Sample], chosen: Selection) -> Iterator[Sample]:
@@ -196,7 +210,7 @@ def _print(
     from pantrace.engine.listing import listed
     from pantrace.engine.sessions import batches
 
-    from .sample_list import tell_list
+    from .sample_list import short_ids, tell_list
 
     if order is not None and order.limit == 1:
         samples = iter([sample for _, sample in _lines(samples, order, keep=lambda sample: sample)])
@@ -215,17 +229,19 @@ def _print(
         # Without steps, so that sorting a long list does not keep all recordings in memory.
         lines = _lines(every, order, keep=_without_steps)
         kept = [sample for _, sample in lines]
-        tell_list([row for row, _ in lines])
+        tell_list([row for row, _ in lines], short_ids(sample.id for sample in kept))
     else:
         found = batches(every, gap)
         kept = [sample for batch in found for sample in batch.samples]
+        # Over all batches: --sample looks in all of them.
+        names = short_ids(sample.id for sample in kept)
         for number, batch in enumerate(found, 1):
             if gap is not None or batch.directory is not None:
                 if number > 1:
                     click.echo()
                 for line in _heading(batch, number if gap is not None else None):
                     put(line)
-            tell_list([listed(sample) for sample in batch.samples])
+            tell_list([listed(sample) for sample in batch.samples], names)
     if len({sample.id for sample in kept}) == 1:
         say(f"{len(kept):,} samples have this id; to print one of them:")
         for sample in kept[:_ADVISED]:

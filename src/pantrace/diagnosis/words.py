@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from pantrace.wire.sample_name import sample_name
+
 from .finding import Waste
 from .groups import Example, Group
 
@@ -21,11 +23,11 @@ def waste_words(waste: Waste) -> str:
 
 def place_words(example: Example) -> str:
     """Sample, repetition and step."""
-    epoch = f" (epoch {example.epoch})" if example.epoch is not None else ""
+    sample = sample_name(example.sample, example.epoch)
     if example.place is None:
-        return f"{example.sample}{epoch}"
+        return sample
     agent = f" of sub-agent {example.place.agent}" if example.place.agent else ""
-    return f"{example.sample}{epoch}, step {example.place.step}{agent}"
+    return f"{sample}, step {example.place.step}{agent}"
 
 
 def show_words(example: Example) -> str:

@@ -34,7 +34,7 @@ class Budget:
     calls: int | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class Ran:
     """What a run did with one agent."""
 
@@ -63,6 +63,10 @@ class Ran:
     """Trials whose cost is not known."""
     stopped: str | None = None
     """Which budget was used up."""
+
+    def __repr__(self) -> str:
+        counts = f"ran={self.ran}, reused={self.reused}, left={self.left}, failed={len(self.failed)}"
+        return f"<Ran {self.name!r:.60}: {counts}, recordings={str(self.recordings)!r}>"
 
     @property
     def recordings(self) -> Path:

@@ -259,5 +259,5 @@ def detect(path: Path) -> tuple[Format, str]:
     raise UnknownFormat(
         f"{NO_FORMAT} this {head.kind if head.kind != 'text' else 'file'}",
         path=str(path),
-        remedy="name one with --from; `pantrace formats` lists them",
+        remedy="name one with --from, `pantrace formats` lists them; docs/python.md says how to add one",
     )

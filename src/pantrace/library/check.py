@@ -17,7 +17,7 @@ from pantrace.engine.select import Selection
 from pantrace.errors import UsageError
 from pantrace.model import Run, Sample
 from pantrace.policy.share import demanded_rate
-from pantrace.rules import load_rules
+from pantrace.rules import load_rules, packs
 
 from .sources import Recordings, engine_for, listed, paths_of, pile_of, refuse_other
 
@@ -43,7 +43,8 @@ def check(
     loaded = [load_rules(name) for name in listed(rules)]
     checks = [(each, each.settings()) for each in load_plugins([*map(Path, listed(plugins))]).values()]
     if not loaded and not checks:
-        raise UsageError("name a rule file or a pack (rules), or a file with checks of your own (plugins)")
+        known = ", ".join(packs())
+        raise UsageError(f"name a rule file or a pack ({known}) as rules, or a file with checks of your own as plugins")
     report = CheckReport(
         inputs=[str(each.name if isinstance(each, Run) else each) for each in sources],
         not_applicable_passes=count_not_applicable_as == "pass",

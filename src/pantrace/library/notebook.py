@@ -23,6 +23,7 @@ from pantrace.model import (
     turns,
 )
 from pantrace.wire.json import encode
+from pantrace.wire.sample_name import sample_name
 
 _LONG = 1_000
 """Maximum characters of one text; the rest is only counted."""
@@ -58,7 +59,7 @@ def run_table(run: Run) -> Table:
 def transcript(sample: Sample) -> Element:
     """A sample as headings and labelled lines."""
     root = Element("div")
-    _line(root, "h4", f"sample {sample.id}" + (f", epoch {sample.epoch}" if sample.epoch is not None else ""))
+    _line(root, "h4", f"sample {sample_name(sample.id, sample.epoch)}")
     if sample.case is not None:
         for name in ("question", "goal", "reference"):
             if value := getattr(sample.case, name):

@@ -12,6 +12,15 @@ from .score import Aggregate, Score
 from .trajectory import Source, Trajectory
 
 
+def _in_a_terminal(shown: Sample | Run) -> Any:
+    return import_module("pantrace.library.terminal").rich_view(shown)
+
+
+def _in_a_notebook(shown: Sample | Run) -> str:
+    # Imported by name at run time: `library` is a layer above this one, so a plain import would break the layers.
+    return str(import_module("pantrace.library.notebook").html_of(shown))
+
+
 class Sample(Record, frozen=True, kw_only=True):
     """The unit that is measured, judged and decided."""
 
@@ -26,11 +35,8 @@ class Sample(Record, frozen=True, kw_only=True):
     scores: tuple[Score, ...] = ()
     extra: Extra = {}
 
-    def _repr_html_(self) -> str:
-        return _in_a_notebook(self)
-
-    def __rich__(self) -> Any:
-        return _in_a_terminal(self)
+    _repr_html_ = _in_a_notebook
+    __rich__ = _in_a_terminal
 
 
 # Separate from Run: it is compared, stored and sent to workers, none of which must iterate over the samples.
@@ -62,20 +68,12 @@ class Run(RunHeader, frozen=True, kw_only=True):
 
     samples: Iterable[Sample] = ()
 
-    def _repr_html_(self) -> str:
-        return _in_a_notebook(self)
+    _repr_html_ = _in_a_notebook
+    __rich__ = _in_a_terminal
 
-    def __rich__(self) -> Any:
-        return _in_a_terminal(self)
-
-
-def _in_a_terminal(shown: Sample | Run) -> Any:
-    return import_module("pantrace.library.terminal").rich_view(shown)
-
-
-def _in_a_notebook(shown: Sample | Run) -> str:
-    # Imported by name at run time: `library` is a layer above this one, so a plain import would break the layers.
-    return str(import_module("pantrace.library.notebook").html_of(shown))
+    def __repr__(self) -> str:
+        names = [name for name in ("name", "task", "agent", "model", "status") if getattr(self, name)]
+        return f"<Run {', '.join(f'{name}={getattr(self, name)!r:.60}' for name in names)}; iterate over .samples>"
 
 
 def header_of(run: RunHeader) -> RunHeader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import fspath
 from pathlib import Path
@@ -15,6 +15,7 @@ from pantrace.errors import MissingExtra, ReadError, UsageError
 from pantrace.model import RunHeader
 from pantrace.places import bring_all, path_at
 from pantrace.wire.limits import in_words
+from pantrace.wire.memory_bound import memory_bound
 from pantrace.wire.private_folder import private_folder
 
 from .durable import renewal
@@ -39,6 +40,10 @@ MEMORY = 1_000_000_000
 _SPILLED = 20
 """A query may use this many times its memory on the disk; the bound keeps an endless one from filling it."""
 _AT_ONCE = 10_000
+_WHOLE = 3
+"""The whole process may take this many times its memory more. DuckDB bounds its tables, but not one long text."""
+_BESIDE = 200_000_000
+"""Bytes for what does not grow with the query: threads, and code that is loaded late."""
 
 
 def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = MEMORY) -> Answer:
@@ -53,21 +58,38 @@ def query(paths: str | Path | Sequence[str | Path], sql: str, *, memory: int = M
     given = [paths] if isinstance(paths, str | Path) else paths
     # The same directory given twice must not count twice.
     folders = list({(found := path_at(path)).resolve(): found for path in given}.values())
-    with private_folder() as spill, duckdb.connect(config=_bounded(spill, memory)) as database:
+    bound = memory_bound(_WHOLE * memory + _BESIDE)
+    with private_folder() as spill, duckdb.connect(config=_bounded(spill, memory)) as database, bound:
         try:
             _create_tables(database, folders, PART_TABLES, _named_in(sql))
             # The read-only transaction below would stop a write, too, but this gives the reason.
             _refuse_all_but_a_question(duckdb, database, sql)
             database.execute("begin transaction read only")
-            answer = database.execute(sql)
-            return Answer(tuple(column[0] for column in answer.description), _fetched(answer, memory))
-        except duckdb.OutOfMemoryException:
+            return _interruptible(database, lambda: _answered(database.execute(sql), memory))
+        except (duckdb.OutOfMemoryException, MemoryError):
             raise UsageError(
                 f"the query needs more than {in_words(memory)} of memory, or too much disk space; "
                 "select fewer rows, or allow more with --max-memory SIZE"
             ) from None
         except duckdb.Error as error:
             raise _usage_error(error) from None
+
+
+def _interruptible(database: Any, work: Callable[[], Answer]) -> Answer:
+    """Done in a thread, because DuckDB may not look for Ctrl-C as long as a query runs in the main one."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            database.interrupt()
+            raise
+
+
+def _answered(answer: Any, memory: int) -> Answer:
+    return Answer(tuple(column[0] for column in answer.description), _fetched(answer, memory))
 
 
 def _bounded(spill: Path, memory: int) -> dict[str, Any]:

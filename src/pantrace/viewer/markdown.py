@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
+from pantrace.model import Unit, in_words
 from pantrace.wire.plural import few
 
 from .pack import until_broken
@@ -46,9 +47,9 @@ def _run(run: ShownRun, *, alone: bool) -> tuple[list[str], int]:
     told = [each for each in run.measures if each.get("value") is not None]
     if told:
         lines += ["| measure | value | 95 % interval | samples |", "|---|--:|---|--:|"]
-        lines += [
-            f"| {_plain(each['name'])} | {_number(each['value'])} | {_interval(each)} | {each['n']} |" for each in told
-        ]
+        for measure in told:
+            value, interval = _number(measure["value"], measure["unit"]), _interval(measure, measure["unit"])
+            lines.append(f"| {_plain(measure['name'])} | {value} | {interval} | {measure['n']} |")
         lines.append("")
     lines += _failures(table)
     lines += [f"> {_plain(note)}" for note in [*run.notes, *trouble]]
@@ -67,14 +68,16 @@ def _facts(table: Table) -> str:
     return " · ".join(parts)
 
 
-def _number(value: float) -> str:
-    """17,700 and not 1.77e+04; three digits for small numbers."""
+def _number(value: float, unit: Unit | None) -> str:
+    """With its unit as every command says it; otherwise 17,700 and not 1.77e+04, and three digits for small numbers."""
+    if unit is not None:
+        return in_words(value, unit)
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
 
 
-def _interval(measure: dict[str, Any]) -> str:
+def _interval(measure: dict[str, Any], unit: Unit | None) -> str:
     low, high = measure.get("low"), measure.get("high")
-    return "" if low is None or high is None else f"{_number(low)} to {_number(high)}"
+    return "" if low is None or high is None else f"{_number(low, unit)} to {_number(high, unit)}"
 
 
 def _failures(table: Table) -> list[str]:
@@ -105,16 +108,27 @@ def _comparison(each: Comparison, shown: Shown) -> list[str]:
     first, second = (_plain(shown.runs[place].name) for place in (each.first, each.second))
     lines = [f"## {second} against {first}", "", "| metric | A | B | difference | verdict |", "|---|--:|--:|--:|---|"]
     for row in each.rows:
-        cells = [_estimate(row.get(name)) for name in ("first", "second", "difference")]
+        unit = row["unit"]
+        cells = [_estimate(row.get(name), unit) for name in ("first", "second")]
+        # The difference of two shares is in points, as `compare` says it: 5 % more would be another number.
+        cells.append(_points(row.get("difference")) if unit == "share" else _estimate(row.get("difference"), unit))
         lines.append(f"| {_plain(row['metric'])} | {' | '.join(cells)} | **{row['verdict']}** |")
     return [*lines, ""]
 
 
-def _estimate(found: dict[str, Any] | None) -> str:
+def _estimate(found: dict[str, Any] | None, unit: Unit | None) -> str:
     if not found:
         return "–"
-    interval = _interval(found)
-    return _number(found["value"]) + (f" ({interval})" if interval else "")
+    interval = _interval(found, unit)
+    return _number(found["value"], unit) + (f" ({interval})" if interval else "")
+
+
+def _points(found: dict[str, Any] | None) -> str:
+    if not found:
+        return "–"
+    ends = {name: found[name] * 100 for name in ("value", "low", "high") if found.get(name) is not None}
+    interval = _interval(ends, None)
+    return f"{_number(ends['value'], None)} points" + (f" ({interval})" if interval else "")
 
 
 def _plain(text: str) -> str:

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from pantrace.model import Decision, Score, numbers_of
+from pantrace.wire.sample_name import sample_name
 
 from .shown import ShownSample
 
@@ -37,7 +38,7 @@ class Table:
     def key_for(self, shown: ShownSample) -> str:
         """A unique name for the sample within the run."""
         sample = shown.sample
-        key = sample.id if sample.epoch in (None, 1) else f"{sample.id} (epoch {sample.epoch})"
+        key = sample_name(sample.id, sample.epoch)
         # Half of a surrogate pair cannot be part of a URL.
         key = key.encode("utf-8", "replace").decode()
         self._seen[key] += 1
