@@ -98,7 +98,7 @@ def test_the_workshops_three_steps_are_one_command(server: str, tmp_path: Path) 
     (tmp_path / "profile.toml").write_text(PROFILE.replace("428", "427"))
     done = run(tmp_path, "--agent", f"adk:{server}", "--plan", "plan.toml")
     assert done.returncode == 2 and "0 trials run, 1 recorded before" in done.stderr
-    assert "pantrace eval out/recordings --out OTHER" in done.stderr
+    assert "pantrace eval out/recordings --plan PLAN --out OTHER" in done.stderr
     again = [sys.executable, "-m", "pantrace", "eval", "out/recordings", "--plan", "plan.toml", "--out", "other"]
     assert subprocess.run(again, cwd=tmp_path, capture_output=True, check=False).returncode == 1
 
