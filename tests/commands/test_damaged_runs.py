@@ -72,7 +72,7 @@ def test_the_header_of_another_run_is_noticed_and_renewed(run: Path, tmp_path: P
     told = CliRunner().invoke(cli, [words, str(run), *more])
     said = f"{told.output}{told.exception}"
     assert told.exit_code, said
-    assert f"{run / 'run.json'}: the header of the run is damaged: it is of another run than the manifest" in said
+    assert f"{run / 'run.json'}: the header of the run is damaged: it is that of another run" in said
     again = pantrace.evaluate(EXAMPLES, out=run)
     assert again.path == run
     assert CliRunner().invoke(cli, ["validate", str(run)]).exit_code == 0
@@ -84,7 +84,7 @@ def test_the_header_of_a_run_by_another_plan_is_noticed_and_renewed(run: Path, t
     plan.write_text('[measure]\nmetrics = ["repeated_calls"]\n')
     other = pantrace.evaluate(EXAMPLES, plan=plan, out=tmp_path / "other").path
     (run / "run.json").write_bytes((other / "run.json").read_bytes())
-    with pytest.raises(ReadError, match="it is of another run than the manifest"):
+    with pytest.raises(ReadError, match="it is that of another run"):
         pantrace.report(run, out=tmp_path / "page.md")
     pantrace.evaluate(EXAMPLES, out=run)
     assert CliRunner().invoke(cli, ["validate", str(run)]).exit_code == 0

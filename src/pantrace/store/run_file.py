@@ -97,7 +97,7 @@ def read_run_file(folder: Path) -> RunFile:
             )
         content = from_exact_json(data, RunFile)
         if contradicts(folder / MANIFEST, {"plan_hash": content.plan_hash, IDENTITY: content.identity}):
-            raise _damaged(path, "it is of another run than the manifest")
+            raise _damaged(path, "it is that of another run")
         return content
     except msgspec.ValidationError as error:
         raise _damaged(path, str(error)) from None
