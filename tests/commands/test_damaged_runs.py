@@ -63,33 +63,6 @@ def test_whoever_reads_samples_notices_every_file_of_their_part(
     assert said.count(str(part)) == 1, said
 
 
-@pytest.mark.parametrize("words", ["show", "validate", "query", "compare", "gate"])
-def test_the_header_of_another_run_is_noticed_and_renewed(run: Path, tmp_path: Path, words: str) -> None:
-    """Also if it was made by the same plan."""
-    other = pantrace.evaluate(EXAMPLES, out=tmp_path / "other").path
-    (run / "run.json").write_bytes((other / "run.json").read_bytes())
-    more = {"query": ["select 1 from runs"], "compare": [str(other)], "gate": ["--min-pass-rate", "0"]}.get(words, [])
-    told = CliRunner().invoke(cli, [words, str(run), *more])
-    said = f"{told.output}{told.exception}"
-    assert told.exit_code, said
-    assert f"{run / 'run.json'}: the header of the run is damaged: it is that of another run" in said
-    again = pantrace.evaluate(EXAMPLES, out=run)
-    assert again.path == run
-    assert CliRunner().invoke(cli, ["validate", str(run)]).exit_code == 0
-    assert CliRunner().invoke(cli, ["validate", str(other)]).exit_code == 0
-
-
-def test_the_header_of_a_run_by_another_plan_is_noticed_and_renewed(run: Path, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text('[measure]\nmetrics = ["repeated_calls"]\n')
-    other = pantrace.evaluate(EXAMPLES, plan=plan, out=tmp_path / "other").path
-    (run / "run.json").write_bytes((other / "run.json").read_bytes())
-    with pytest.raises(ReadError, match="it is that of another run"):
-        pantrace.report(run, out=tmp_path / "page.md")
-    pantrace.evaluate(EXAMPLES, out=run)
-    assert CliRunner().invoke(cli, ["validate", str(run)]).exit_code == 0
-
-
 def test_a_healthy_run_has_nothing_without_a_place(run: Path) -> None:
     told = CliRunner().invoke(cli, ["validate", str(run)])
     assert told.exit_code == 0

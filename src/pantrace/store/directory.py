@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -104,12 +103,7 @@ class RunDirectory:
             remote = _entered(folder)
             with write_errors(folder):
                 wanted = RunFile(
-                    store=VERSION,
-                    pantrace=_version(),
-                    plan_hash=plan_hash,
-                    plan=plan,
-                    run=header_of(header),
-                    identity=uuid.uuid4().hex,
+                    store=VERSION, pantrace=_version(), plan_hash=plan_hash, plan=plan, run=header_of(header)
                 )
                 content, manifest, renewed = begun(folder, wanted)
                 remove_temporaries(folder)

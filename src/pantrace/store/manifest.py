@@ -6,12 +6,12 @@ hashes of all rows, which a writer can update at the cost of only the rows it ch
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from collections.abc import Iterable
+from contextlib import closing
 from hashlib import sha256
 from os import fspath
 from pathlib import Path, PurePath
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -32,7 +32,6 @@ COLUMNS = {
 }
 
 Rows = dict[str, list[tuple[Any, ...]]]
-T = TypeVar("T")
 
 
 class PartFile(Record, frozen=True, kw_only=True):
@@ -103,7 +102,7 @@ def committed_parts(path: Path) -> list[CommittedPart]:
 def read_manifest(path: Path) -> Content:
     """Everything that a manifest says at this moment; another process may be writing."""
     try:
-        return _read(path, content_of)
+        return _read(path)
     except Damaged as error:
         raise damaged_manifest(path, error) from None
 
@@ -113,24 +112,7 @@ def damaged_manifest(path: Path, why: Damaged) -> ReadError:
     return ReadError(f"the manifest of the run is damaged: {why}", path=str(path), remedy=renewal(path.parent))
 
 
-def contradicts(path: Path, told: dict[str, str | None]) -> bool:
-    """Whether a manifest says something else about one of these facts. One that is damaged or older says nothing:
-    whoever reads the parts is told about that."""
-    with suppress(Damaged, ReadError, sqlite3.Error, TypeError, ValueError):
-        # All rows are read only to be sure of a difference: a large run has many, and its header is read often.
-        return _differ(_read(path, _facts), told) and _differ(_read(path, content_of).facts, told)
-    return False
-
-
-def _differ(facts: dict[str, str], told: dict[str, str | None]) -> bool:
-    return any(name in facts and facts[name] != value for name, value in told.items())
-
-
-def _facts(database: sqlite3.Connection) -> dict[str, str]:
-    return dict(database.execute("select name, value from facts"))
-
-
-def _read(path: Path, read: Callable[[sqlite3.Connection], T]) -> T:
+def _read(path: Path) -> Content:
     if not path.is_file():
         raise Damaged("it is missing")
     refuse_special(*database_files(path))
@@ -139,11 +121,11 @@ def _read(path: Path, read: Callable[[sqlite3.Connection], T]) -> T:
         with closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as database:
             # One transaction, so that all tables are from the same moment.
             database.execute("begin")
-            return read(database)
+            return content_of(database)
     except sqlite3.Error:
         # On a read-only disk SQLite cannot create the index of its log. There is no writer either, so read a copy.
         with sqlite.reading(path) as copy:
-            return read(copy)
+            return content_of(copy)
 
 
 _PASSING = {3, 5, 6, 7, 8, 9, 10, 13, 14, 23}

@@ -12,7 +12,6 @@ from .durable import LOGS
 from .manifest import Damaged
 from .manifest_writer import Manifest, replace_manifest
 from .run_file import (
-    IDENTITY,
     LOCK,
     MANIFEST,
     PARTS,
@@ -74,12 +73,8 @@ def begun(folder: Path, wanted: RunFile) -> tuple[RunFile, Manifest, tuple[str, 
             manifest.note({"plan_hash": wanted.plan_hash, **({"edition": "1"} if ended else {})})
         if content is None or content.store < wanted.store:
             # An earlier pantrace would misread what is written from now on, so it has to refuse the directory.
-            identity = manifest.fact(IDENTITY) or wanted.identity
-            content = replace(wanted, identity=identity) if content is None else replace(content, store=wanted.store)
+            content = wanted if content is None else replace(content, store=wanted.store)
             write_run_file(folder, content)
-        # The file first: a directory whose writer was killed in between is one of before, and not a damaged one.
-        if content.identity is not None:
-            manifest.note({IDENTITY: content.identity})
     except BaseException:
         manifest.close()
         raise

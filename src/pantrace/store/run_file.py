@@ -16,12 +16,9 @@ from pantrace.wire.json import decode
 
 from .durable import renewal, replace_file
 from .json_text import exact_json, from_exact_json
-from .manifest import contradicts
 from .schema import VERSION
 
 RUN = "run.json"
-IDENTITY = "identity"
-"""The manifest's fact that repeats the identity of the run file."""
 MANIFEST = "manifest.sqlite"
 LOCK = "lock"
 PARTS = "parts"
@@ -45,9 +42,6 @@ class RunFile(Record, frozen=True, kw_only=True):
     plan_hash: str
     plan: str
     run: RunHeader = RunHeader()
-    identity: str | None = None
-    """A random name of the directory, which its manifest repeats: this file belongs to these parts and to no others.
-    None in directories from before there were such names."""
     sha256: str | None = None
     """Of everything else; None in directories from before there were hashes."""
 
@@ -95,10 +89,7 @@ def read_run_file(folder: Path) -> RunFile:
                 f"{folder}: a run directory of version {version}, this pantrace knows versions 1 to {VERSION}; "
                 "use the pantrace that made it, or make it again"
             )
-        content = from_exact_json(data, RunFile)
-        if contradicts(folder / MANIFEST, {"plan_hash": content.plan_hash, IDENTITY: content.identity}):
-            raise _damaged(path, "it is that of another run")
-        return content
+        return from_exact_json(data, RunFile)
     except msgspec.ValidationError as error:
         raise _damaged(path, str(error)) from None
     except ReadError as error:
