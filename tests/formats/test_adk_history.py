@@ -381,6 +381,7 @@ def test_validate_finds_every_place(tmp_path: Path) -> None:
     assert places == [
         "eval_case_results[0].overall_eval_metric_results[0].score",
         "eval_case_results[1].session_details.events[0].author",
+        "case 1",  # which cannot be read: an author must be text
     ]
 
 
