@@ -61,7 +61,10 @@ def test_the_events_of_a_conversation_may_stand_in_one_file(tmp_path: Path) -> N
         (tmp_path / name).write_text(text)
         alone = only(tmp_path / name)
         assert [pair.call for pair in call_pairs(alone)] == [pair.call for pair in call_pairs(whole)]
-        assert (usage_total(alone, children=False), final_response(alone)) == (usage_total(whole, children=False), final_response(whole))
+        assert (usage_total(alone, children=False), final_response(alone)) == (
+            usage_total(whole, children=False),
+            final_response(whole),
+        )
 
 
 def test_an_evaluation_holds_events_of_version_1(tmp_path: Path) -> None:
