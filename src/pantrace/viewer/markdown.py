@@ -108,7 +108,7 @@ def _comparison(each: Comparison, shown: Shown) -> list[str]:
     first, second = (_plain(shown.runs[place].name) for place in (each.first, each.second))
     lines = [f"## {second} against {first}", "", "| metric | A | B | difference | verdict |", "|---|--:|--:|--:|---|"]
     for row in each.rows:
-        unit = row["unit"]
+        unit = row.get("unit")
         cells = [_estimate(row.get(name), unit) for name in ("first", "second")]
         # The difference of two shares is in points, as `compare` says it: 5 % more would be another number.
         cells.append(_points(row.get("difference")) if unit == "share" else _estimate(row.get("difference"), unit))

@@ -79,7 +79,7 @@ def _without_parts(found: list[tuple[Any, ...]], table: str) -> list[str]:
 
 
 KILLED = """
-import os, signal, sqlite3, sys, tempfile
+import os, signal, sqlite3, sys, tempfile, time
 import obstore.store, pantrace
 source, out, bucket = sys.argv[1:]
 store = obstore.store.S3Store(bucket, client_options={"allow_http": True})
@@ -90,6 +90,8 @@ def kill_when_something_is_committed(_):
     seen += 1
     if seen % 20:
         return
+    # The slower the bucket answers, the longer a manifest is not sent again.
+    time.sleep(0.5)
     with tempfile.NamedTemporaryFile() as file:
         file.write(bytes(store.get("out/manifest.sqlite").bytes()))
         file.flush()
