@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 LONG = {
-    "convert": f"convert MANY --limit {SOME} --to vertex-seed -o out.json",
+    "convert": "convert MANY --to vertex-seed -o out.json",
     "measure": "measure MANY",
     "measure to a file": "measure MANY -o rows.jsonl",
     "check": "check MANY --rules stateless-handoff",

@@ -15,6 +15,7 @@ import pytest
 import pantrace
 from pantrace.engine.read import Notes, read_pile
 from pantrace.errors import UnknownFormat, WriteError
+from pantrace.wire import private_folder as module
 from pantrace.wire.files import read_all
 from pantrace.wire.output import staging, writing
 from pantrace.wire.private_folder import is_private, private_folder
@@ -254,3 +255,22 @@ def test_what_somebody_may_still_be_working_in_is_left_alone(tmp_path: Path) -> 
         subprocess.run(words, check=True, env={"PYTHONPATH": SOURCE})
         assert sorted(names_in(tmp_path)) == before
         assert names_in(precious) == ["file"] and names_in(link) == [dead]
+
+
+def test_a_folder_that_another_process_took_for_a_leftover_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was made and not locked yet when another process looked for leftovers."""
+    taken: list[Path] = []
+    open_lock = module._open_lock
+
+    def opened_too_late(folder: Path) -> int | None:
+        if not taken:
+            taken.append(folder)
+            folder.rmdir()
+        return open_lock(folder)
+
+    monkeypatch.setattr(module, "_open_lock", opened_too_late)
+    with private_folder(tmp_path) as folder:
+        assert folder.exists() and folder not in taken
+    assert names_in(tmp_path) == [] and len(taken) == 1

@@ -48,13 +48,12 @@ def _make(place: Path) -> tuple[Path, int | None]:
     while True:
         folder = Path(tempfile.mkdtemp(_SUFFIX, f"{_PREFIX}{_machine()}_{os.getpid()}_", place))
         handle = _open_lock(folder)
-        if handle is None:
-            return folder, None
-        held = _lock(handle)
-        # Another process may have removed it as a leftover before it was locked: then make a new one.
-        if held is not False and folder.exists():
+        held = handle is not None and _lock(handle)
+        # Another process may have removed it as a leftover before it was opened or locked: then make a new one.
+        if (handle is None or held is not False) and folder.exists():
             return folder, handle
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
 @cache
