@@ -875,7 +875,7 @@ def test_cost_and_tokens_equal_the_sessions_columns() -> None:
     connection.close()
     assert len(rows) == 16
     for name, cost, given, output, reasoning, read_, written in rows:
-        total = usage_total(sessions[name])
+        total = usage_total(sessions[name], children=False)
         if total is None:
             assert (cost, given, output) == (0, 0, 0)
             assert sessions[name].usage is None

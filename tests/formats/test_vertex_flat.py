@@ -222,3 +222,15 @@ def test_a_text_that_stands_in_the_response_is_not_reported_as_absent(tmp_path: 
     sample = sample_of(asked("Where?"), Step(role="agent", parts=(CALL, RESULT, Text(text="Here."))))
     report = write_run(Run(samples=[sample]), tmp_path / "out.jsonl", to="vertex-flat")
     assert {loss[:2] for loss in report.losses} == {("trajectory.steps[]", "merged")}
+
+
+def test_a_stated_answer_that_was_said_is_no_event_with_a_name() -> None:
+    """The first trip gave the agent a name that the second one lost."""
+    assert FORMAT.dump is not None and FORMAT.load is not None
+    asked, said = Step(role="user", parts=(Text(text="ask"),)), Step(role="agent", parts=(Text(text="say"),))
+    sample = Sample(id="s", trajectory=Trajectory(steps=(asked, said), response="say"))
+    row = FORMAT.dump(sample, FORMAT.options())
+    assert (row["response"], row["intermediate_events"]) == ("say", [])
+    once = FORMAT.load(row)
+    assert once.trajectory is not None and [step.agent for step in once.trajectory.steps] == [None, None]
+    assert FORMAT.load(FORMAT.dump(once, FORMAT.options())) == once

@@ -216,7 +216,9 @@ def _events_and_response(
     entries = [(step, content) for step in steps if is_agents(step) for content in contents_of(step, NAME)]
     spoken = [place for place, (_, content) in enumerate(entries) if any(_is_said(part) for part in content[1])]
     response, closing = None, False
-    if stated is not None:
+    said = [part["text"] for part in entries[spoken[-1]][1][1] if _is_said(part)] if spoken else []
+    # A statement of what was said last says nothing new, and is not read back as one.
+    if stated is not None and said != [stated]:
         response = text_or_content(stated, "model") if stated else None
     elif spoken:
         step, (_, parts, _) = entries[spoken[-1]]
